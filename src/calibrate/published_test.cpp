@@ -64,7 +64,7 @@ TEST(PublishedGate, FamiliesThatTheFitHasNotSeen) {
   const cost::StackLibrary& library = cost::builtin_stacks();
   const Validation seen = validate(read_runs(published("cnn-bert-dlrm.csv"), library), library);
   EXPECT_EQ(seen.rows, 223);
-  EXPECT_EQ(seen.used, 207);
+  EXPECT_EQ(seen.used, 208);
   EXPECT_LE(seen.overall.mean_abs_error, 0.54);    // 0.451 today
   EXPECT_LE(seen.overall.median_abs_error, 0.41);  // 0.342 today
   EXPECT_EQ(seen.ranking.groups, 0) << "no four rows of the same software and machine";

@@ -54,11 +54,7 @@ std::string release_of(std::string_view date) {
 
 }  // namespace
 
-std::string stack_of(const Row& row, const cost::StackLibrary& library,
-                     const std::string& fallback) {
-  std::string name(row.text("stack"));
-  if (name.empty()) name = stack_of_framework(row, library);
-  if (!library.has(name)) return fallback;
+std::string variant_of(std::string name, const Row& row, const cost::StackLibrary& library) {
   if (const std::string release = release_of(row.text("software_date")); !release.empty()) {
     std::string newest = name;
     for (const auto& [from, stack] : library.stacks.find(name)->second.releases)
@@ -71,6 +67,13 @@ std::string stack_of(const Row& row, const cost::StackLibrary& library,
     if (row.text(column.substr(0, equals)) == value && library.has(variant)) return variant;
   }
   return name;
+}
+
+std::string stack_of(const Row& row, const cost::StackLibrary& library,
+                     const std::string& fallback) {
+  std::string name(row.text("stack"));
+  if (name.empty()) name = stack_of_framework(row, library);
+  return library.has(name) ? variant_of(name, row, library) : fallback;
 }
 
 }  // namespace nereus::calibrate

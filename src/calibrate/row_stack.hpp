@@ -11,6 +11,8 @@
 
 namespace nereus::calibrate {
 
+// The variant of the stack `name` for a row's columns.
+std::string variant_of(std::string name, const Row& row, const cost::StackLibrary& library);
 // `fallback` where the library does not have the stack that the row names.
 std::string stack_of(const Row& row, const cost::StackLibrary& library,
                      const std::string& fallback);

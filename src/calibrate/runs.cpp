@@ -189,7 +189,7 @@ class Builder {
     // Models with tables have a default of their own, as in `predict`.
     const std::string usual = cost::default_stack(*run.model, *device_);
     if (run.model->table_layer() >= 0 && row.blank("stack") && library_.has(usual))
-      run.stack = usual;
+      run.stack = variant_of(usual, row, library_);
     if (named && row.blank("seq") && run.model->tokens_per_sample > 0)
       run.derived.emplace_back("seq");
     return true;

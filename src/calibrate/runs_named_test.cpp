@@ -60,6 +60,19 @@ TEST(RunsNamed, TakeTheRowsSplitOfTables) {
   EXPECT_EQ(parsed({row}).runs.at(0).stack, "generic") << "a library without it";
 }
 
+// A stack for models with tables has variants for the frameworks that rows name.
+TEST(RunsNamed, TakeTheirFrameworksStackForTables) {
+  const auto stack_of = [](const char* framework) {
+    const Cells row = row_with({{"model", "dlrm-dcnv2"}, {"framework", framework}});
+    const RunTable table = parsed({row}, cost::builtin_stacks());
+    return table.runs.empty() ? reasons(table) : table.runs.front().stack;
+  };
+  EXPECT_EQ(stack_of("PyTorch"), "dlrm-torch");
+  EXPECT_EQ(stack_of("TensorFlow2"), "dlrm-examples");
+  EXPECT_EQ(stack_of("HugeCTR"), "hugectr");
+  EXPECT_EQ(stack_of("TorchRec"), "recommender");
+}
+
 TEST(RunsNamed, AreSkippedWhereTheNameIsUnknown) {
   EXPECT_THAT(parsed({row_with({{"model", "resnet51"}})}).skipped,
               ElementsAre(Pair("unknown model resnet51", 1)));

@@ -117,7 +117,7 @@ class Maker {
         slices, tables_.samples_per_micro_batch(degrees_), cost::element_bytes(degrees_.precision));
     const auto go = GroupKind::kExperts;
     const double ep = degrees_.ep;
-    if (slices.split == plan::TableSplit::kColumn)
+    if (slices.split == plan::TableSplit::kColumn && slices.rows == 1)
       add(out.before_forward, CommType::kAllGather, go, traffic.index_bytes / ep);
     else
       add(out.before_forward, CommType::kAllToAll, go, traffic.index_bytes);
@@ -125,6 +125,7 @@ class Maker {
       add(out.after_forward, CommType::kReduceScatter, go, traffic.vector_bytes);
       add(out.before_backward, CommType::kAllGather, go, traffic.vector_bytes / ep);
     } else {
+      // If columns and rows are shared, every partial sum goes straight to the sample's rank.
       add(out.after_forward, CommType::kAllToAll, go, traffic.vector_bytes);
       add(out.before_backward, CommType::kAllToAll, go, traffic.vector_bytes);
     }

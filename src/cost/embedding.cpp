@@ -52,7 +52,8 @@ struct SliceLoad {
   double read = 0;    // bytes of rows, in granules
   double graded = 0;  // bytes of pooled gradients, in granules
   double lookups = 0;
-  double vectors = 0;  // elements of pooled vectors
+  double elements = 0;  // of the rows looked up
+  double vectors = 0;   // elements of pooled vectors
 };
 
 SliceLoad busiest(const TableSlices& slices, double element) {
@@ -64,11 +65,13 @@ SliceLoad busiest(const TableSlices& slices, double element) {
       own.read += lookups * in_granules(part.row_bytes());
       own.graded += lookups * in_granules(part.width * element);
       own.lookups += lookups;
+      own.elements += lookups * part.width;
       own.vectors += part.count * part.width;
     }
     most.read = std::max(most.read, own.read);
     most.graded = std::max(most.graded, own.graded);
     most.lookups = std::max(most.lookups, own.lookups);
+    most.elements = std::max(most.elements, own.elements);
     most.vectors = std::max(most.vectors, own.vectors);
   }
   return most;
@@ -83,7 +86,9 @@ void add_kernels(const SliceLoad& load, double samples, const KernelModel& kerne
   cost.bytes = rows + streamed;
   cost.forward =
       std::max(cost.bytes / kernels.memory_rate, rows * split.tier_seconds) + kernels.gap;
-  cost.backward = samples * (load.graded + indices) / kernels.memory_rate + 2 * kernels.gap;
+  const double sorted = kernels.scatter > 0 ? 0 : load.lookups * kSortBytes;
+  cost.backward = samples * (load.graded + indices + sorted) / kernels.memory_rate +
+                  samples * load.elements * kernels.scatter + 2 * kernels.gap;
   cost.saved = samples * indices;
 }
 
@@ -102,9 +107,14 @@ TableSlices slice_tables(const model::LayerKind& layer, TableSplit split, int nu
     out.state[slice] += part.rows * part.state_bytes;
   };
   const bool whole = plan::keeps_tables_whole(split);
-  out.parts.resize(whole ? size : 1);
+  if (split == TableSplit::kColumn) {
+    const int parts = plan::column_parts(layer, num_slices);
+    out.columns = parts > 0 ? parts : num_slices;
+  }
+  if (!whole) out.rows = num_slices / out.columns;
   const std::vector<int> dealt =
       whole && slice_of.empty() ? plan::deal_tables(layer, split, num_slices) : slice_of;
+  out.parts.resize(whole ? size : 1);
   for (std::size_t i = 0; i < layer.operators.size(); ++i) {
     const model::Operator& table = layer.operators[i];
     out.lookups += table.rows;
@@ -116,14 +126,11 @@ TableSlices slice_tables(const model::LayerKind& layer, TableSplit split, int nu
       hold(slice, part);
       continue;
     }
-    const bool columns = split == TableSplit::kColumn;
-    const double width = columns ? table.n / num_slices : table.n;
-    for (std::size_t s = 0; s < size; ++s) {
-      const double rows =
-          columns ? table.k : plan::held_rows(table.k, num_slices, static_cast<int>(s));
-      const TablePart part = part_of(table, rows, width);
+    for (int s = 0; s < num_slices; ++s) {
+      const double rows = out.rows > 1 ? plan::held_rows(table.k, out.rows, s % out.rows) : table.k;
+      const TablePart part = part_of(table, rows, table.n / out.columns);
       if (s == 0) out.parts.front().push_back(part);
-      hold(s, part);
+      hold(static_cast<std::size_t>(s), part);
     }
   }
   for (std::vector<TablePart>& parts : out.parts) join_equal(parts);
@@ -154,12 +161,20 @@ TableTraffic table_traffic(const TableSlices& slices, double samples, double ele
 ExchangeSeconds exchange_seconds(const TableSlices& slices, const TableTraffic& traffic,
                                  const Wire& wire) {
   const auto& [fabric, group] = wire;
-  const bool columns = slices.split == TableSplit::kColumn;
-  const bool rows = slices.split == TableSplit::kRow;
-  return {columns ? all_gather_seconds(fabric, group, traffic.index_bytes)
-                  : all_to_all_seconds(fabric, group, traffic.index_bytes),
-          rows ? reduce_scatter_seconds(fabric, group, traffic.vector_bytes)
-               : all_to_all_seconds(fabric, group, traffic.vector_bytes)};
+  if (slices.split == TableSplit::kRow)
+    return {all_to_all_seconds(fabric, group, traffic.index_bytes),
+            reduce_scatter_seconds(fabric, group, traffic.vector_bytes)};
+  if (slices.split != TableSplit::kColumn)
+    return {all_to_all_seconds(fabric, group, traffic.index_bytes),
+            all_to_all_seconds(fabric, group, traffic.vector_bytes)};
+  if (slices.rows == 1)
+    return {all_gather_seconds(fabric, group, traffic.index_bytes),
+            all_to_all_seconds(fabric, group, traffic.vector_bytes)};
+  const Group neighbors{slices.rows, std::min(slices.rows, group.per_node)};
+  const Group others{slices.columns, std::max(1, group.per_node / slices.rows)};
+  return {all_to_all_seconds(fabric, group, traffic.index_bytes),
+          reduce_scatter_seconds(fabric, neighbors, traffic.vector_bytes) +
+              all_to_all_seconds(fabric, others, traffic.vector_bytes / slices.rows)};
 }
 
 LayerCost table_layer_cost(const model::LayerKind& layer, const KernelModel& kernels,
@@ -189,9 +204,9 @@ LayerCost table_layer_cost(const model::LayerKind& layer, const KernelModel& ker
 
 OperatorCost table_operator_cost(const model::Operator& table, const KernelModel& kernels,
                                  const LayerSplit& split) {
-  const TableSplit how = split.tables != nullptr ? split.tables->split : TableSplit::kTable;
-  const double rows = how == TableSplit::kRow ? plan::held_rows(table.k, split.ep, 0) : table.k;
-  const double width = how == TableSplit::kColumn ? table.n / split.ep : table.n;
+  const int blocks = split.tables != nullptr ? split.tables->rows : 1;
+  const double rows = blocks > 1 ? plan::held_rows(table.k, blocks, 0) : table.k;
+  const double width = split.tables != nullptr ? table.n / split.tables->columns : table.n;
   TableSlices one;
   one.parts = {{part_of(table, rows, width)}};
   OperatorCost cost;

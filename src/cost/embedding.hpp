@@ -7,7 +7,15 @@
 //   forward  = max((bytes + pooled sums written) / memory rate, tier share x bytes / tier rate)
 //              Rows in an offload tier are read in place, one by one (UVM), concurrently with the
 //              rows on the device; the total is never faster than if all rows were on the device
-//   backward = the pooled gradient is read for every look-up
+//   backward = the pooled gradient is read for every look-up, in the order of rows. To find that
+//              order, indices of 8 bytes are sorted with positions of 4: one pass counts digits of 8
+//              bits, and for each of 4 digits both are read and written (Adinets and Merrill 2022,
+//              2206.01784), 104 bytes per look-up. FBGEMM and HugeCTR then update each row once.
+//   scattered  Other software (nn.Embedding with sparse gradients, tf.gather) adds every look-up's
+//              gradient to its row with atomics, D per look-up, which multiprocessors send to the
+//              cache at scatter_rate each, whatever the bandwidth of the memory. With 512-byte rows
+//              index_add_ of PyTorch 2.11 reached 0.69 G/s per multiprocessor on an H200 (366 GB/s
+//              of gradients), as much with 128-byte rows, and no less where look-ups are skewed
 // Rows that stay in a cache cost less; this is not modeled.
 //
 // Exchanges, with 8 bytes per index, L look-ups and D columns per table, e bytes per activation:
@@ -17,11 +25,19 @@
 //   rows           indices as above (look-ups are spread like rows); partial sums of all vectors
 //                  go through a reduce-scatter of B sum D e; gradients come back in an all-gather
 //                  of the same size
-//   columns        indices all-gathered, B sum L 8; slices of vectors all-to-all, B sum D e / ep
-// The backward pass sends gradients where forward sent vectors, and no indices. The bottom MLP runs
-// concurrently with the exchange of vectors (forward) and of gradients (backward): the longer of
-// the two counts. Collectives wait for all ranks, so the busiest rank decides each of these
-// amounts.
+//   columns        indices all-gathered, B sum L 8; slices of vectors all-to-all, B sum D e / ep.
+//   and rows       where c ranks share the columns and g = ep / c neighbors the rows (plan/
+//                  table_placement.hpp): indices all-to-all, B sum L 8 / g; partial sums of B sum
+//                  D e / c in a reduce-scatter of the g; then slices of vectors all-to-all among c,
+//                  B sum D e / ep
+// The backward pass sends gradients where forward sent vectors, and no indices. Those of the next
+// batch are sent while this one computes (TorchRec's TrainPipelineSparseDist, HugeCTR's
+// train_inter_iteration_overlap; DeepLearningExamples reads them where the tables are), so only
+// what is longer than the layers behind the tables counts. The bottom MLP runs concurrently with
+// the exchange of vectors (forward) and of gradients (backward): the longer of the two counts.
+// DeepLearningExamples' PyTorch computes it on one rank for all samples instead (bottom_alone):
+// then the longer of this and of the other ranks' look-ups counts, and exchanges come after it.
+// Collectives wait for all ranks, so the busiest rank decides each of these amounts.
 //
 // Once per step: if the group made n look-ups per table, uniformly over R rows,
 //   touched  = R (1 - (1 - 1/R)^n)
@@ -52,6 +68,8 @@ namespace nereus::cost {
 
 inline constexpr double kIndexBytes = 8;
 inline constexpr double kGranule = 64;  // smallest number of bytes that one access moves
+// Sorting a look-up's index of 8 bytes and its position of 4 by 32 bits, 8 at a time.
+inline constexpr double kSortBytes = 8 + 4 * 2 * (8 + 4);
 
 // The part of `count` equal tables that one slice has.
 struct TablePart {
@@ -67,6 +85,8 @@ struct TablePart {
 struct TableSlices {
   plan::TableSplit split = plan::TableSplit::kTable;
   int num_slices = 1;
+  int columns = 1;  // number of parts that the columns of a table are cut into
+  int rows = 1;     // number of blocks of rows, if tables do not stay whole
   // Every slice that may be the busiest: all of them if tables stay whole, else the first.
   std::vector<std::vector<TablePart>> parts;
   std::vector<double> weights;  // bytes per slice

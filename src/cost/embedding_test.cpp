@@ -135,6 +135,46 @@ RC_GTEST_PROP(Embedding, SlicesHoldAllTablesOnce, ()) {
   }
 }
 
+// 64 and 128 ranks cannot have four of 128 columns each: they share rows, too.
+TEST(Embedding, RowsAreSharedWhereThereAreTooFewColumns) {
+  const model::LayerKind layer =
+      layer_of(model::build_dlrm(shape_of(std::vector<std::int64_t>(3, 1600), {2}, 128)));
+  for (const int ep : {64, 128}) {
+    const TableSlices slices = slice_tables(layer, TableSplit::kColumn, ep);
+    EXPECT_EQ(slices.columns, 8);
+    EXPECT_EQ(slices.rows, ep / 8);
+    for (const double bytes : slices.weights) EXPECT_EQ(bytes, 3 * 1600 * 128 * 4 / ep);
+    // 10 samples per rank: 10 ep of them look up 3 x 2 rows, of which a rank has 8 / ep.
+    const TableTraffic traffic = table_traffic(slices, 10, 2);
+    EXPECT_EQ(traffic.index_bytes, 10 * 8 * 6 * kIndexBytes);
+    EXPECT_EQ(traffic.vector_bytes, 10 * ep * 3 * 16 * 2);
+    // Sums on 8 or 16 neighbors, 8 per node; then each has an eighth of the columns to exchange.
+    const Fabric fabric{1e11, 0, 1e10, 0, 8, 0};
+    const ExchangeSeconds seconds = exchange_seconds(slices, traffic, {fabric, {ep, 8}});
+    const Group neighbors{ep / 8, 8};
+    const double sums = reduce_scatter_seconds(fabric, neighbors, traffic.vector_bytes);
+    EXPECT_NEAR(seconds.vectors, sums + 7.0 / 8 * 10 * 3 * 128 * 2 / 1e10, 1e-12);
+  }
+}
+
+// Sorted gradients cost bytes, scattered ones a time per number and multiprocessor.
+TEST(Embedding, ScatteredGradientsCostTimePerNumber) {
+  const model::LayerKind layer = layer_of(model::build_dlrm(shape_of({1000}, {3}, 64)));
+  LayerSplit split;
+  split.samples = 50;
+  const auto backward = [&](double scatter_rate) {
+    Parameters p;
+    p.scatter_rate = scatter_rate;
+    const KernelModel kernels(testing::plain_device(), p, cluster::Precision::kFp32,
+                              plan::Attention::kFlash);
+    return table_layer_cost(layer, kernels, split).backward;
+  };
+  const KernelModel kernels(testing::plain_device(), {}, cluster::Precision::kFp32,
+                            plan::Attention::kFlash);
+  const double sort = 50 * 3 * 104 / kernels.memory_rate;
+  EXPECT_NEAR(backward(0.5) - backward(0), 50 * 3 * 64 / (0.5e9 * 100) - sort, 1e-15);
+}
+
 TEST(Embedding, RowsOfEqualTablesAreEven) {
   const model::LayerKind layer =
       layer_of(model::build_dlrm(shape_of(std::vector<std::int64_t>(6, 800), {10}, 32)));

@@ -31,6 +31,8 @@ struct Tile {
   double m, n, rate;
 };
 constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 128, 0.95}, {128, 64, 0.80}, {64, 64, 0.60}};
+// The least part of the inner dim that is worth a block of its own.
+constexpr double kLeastK = 1024;
 
 double operand_bytes(Precision precision) {
   switch (precision) {
@@ -168,6 +170,8 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   tail = p.gemm_tail;
   edge = p.gemm_edge;
   units = device.num_units > 0 ? device.num_units : 100;
+  bottom_alone = p.bottom_alone;
+  scatter = p.scatter_rate > 0 ? 1 / (p.scatter_rate * 1e9 * units) : 0;
   misaligned_gemm = p.misaligned_gemm;
   misaligned_head = p.misaligned_head;
   element = element_bytes(precision);
@@ -177,30 +181,38 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
 
 namespace {
 
+// A product of matrices whose operands and result are `bytes`, which move at `byte_rate`.
 double matrix_seconds(const KernelModel& model, double m, double n, double k, double batch,
-                      double rate) {
+                      double rate, double bytes, double byte_rate) {
+  const double slowdown = divides(n, 64) && divides(k, 64) ? 1 : model.misaligned_gemm;
   double best = 1e300;
   for (const Tile& tile : kTiles) {
     // Tensor cores work on whole tiles, and all multiprocessors wait for the last wave of them.
     const double whole = std::ceil(m / tile.m) * std::ceil(n / tile.n);
     const double filled = m * n / (tile.m * tile.n);
     const double tiles = (model.edge * whole + (1 - model.edge) * filled) * batch;
-    const double waves = tiles / model.units;
-    const double paid = waves + model.tail * (std::ceil(waves) - waves);
-    best = std::min(best, paid * model.units * 2 * tile.m * tile.n /
-                              std::min(1.0, tile.rate * model.tile_room));
+    const double tile_rate = std::min(1.0, tile.rate * model.tile_room);
+    const double most = std::min(std::floor(model.units / tiles), std::floor(k / kLeastK));
+    for (const double parts : {1.0, most}) {
+      if (parts < 1) break;
+      const double waves = tiles * parts / model.units;
+      const double paid = waves + model.tail * (std::ceil(waves) - waves);
+      const double compute = paid * model.units * 2 * tile.m * tile.n *
+                             (k / (parts * rate) + model.depth_seconds) * slowdown / tile_rate;
+      // Partial sums are written and read in 32 bits.
+      const double moved = bytes + (parts > 1 ? 8 * parts * batch * m * n : 0);
+      best = std::min(best, std::max(compute, moved / byte_rate));
+    }
   }
-  if (!divides(n, 64) || !divides(k, 64)) best *= model.misaligned_gemm;
-  return best * (k / rate + model.depth_seconds);
+  return best;
 }
 
 }  // namespace
 
 double gemm_seconds(const KernelModel& model, double m, double n, double k, double batch,
                     double rate) {
-  const double compute = matrix_seconds(model, m, n, k, batch, rate);
   const double bytes = batch * (model.gemm_element * (m * k + k * n) + model.element * m * n);
-  return std::max(compute, bytes / model.memory_rate) + model.gap;
+  return matrix_seconds(model, m, n, k, batch, rate, bytes, model.memory_rate) + model.gap;
 }
 
 namespace {
@@ -220,21 +232,15 @@ OperatorCost convolution_cost(const Operator& op, const KernelModel& model,
   cost.parameters = op.parameters;
   cost.flops = 2 * m * op.n * op.k;
   cost.bytes = (in + m * op.n + op.parameters) * model.element;
-  const double moved =
-      ((in + m * op.n) * model.element + op.n * op.k * model.gemm_element) / model.image_rate;
   // Units without tensor cores: 3 x 3 windows at stride 1 need 2.25 times fewer products (Lavin
   // 2016), of which the transforms take back a third.
   constexpr double kWinograd = 1.5;
   const bool winograd = model.tile_room > 1 && op.window == 9 && in == m * in_channels;
-  // A small result of a long sum, as the weights' gradient is, is summed in parts side by side.
-  constexpr double kShortestPart = 512;
+  const double rate = model.gemm_rate * model.convolution * (winograd ? kWinograd : 1);
+  const double moved = (in + m * op.n) * model.element + op.n * op.k * model.gemm_element;
   const auto seconds = [&](double rows, double columns, double inner) {
-    double compute = matrix_seconds(model, rows, columns, inner, 1, model.gemm_rate);
-    for (double parts = 2; parts <= 256 && inner / parts >= kShortestPart; parts *= 2)
-      compute = std::min(
-          compute, matrix_seconds(model, rows, columns, inner / parts, parts, model.gemm_rate));
-    if (winograd) compute /= kWinograd;
-    return std::max(compute / model.convolution, moved) + model.gap;
+    return matrix_seconds(model, rows, columns, inner, 1, rate, moved, model.image_rate) +
+           model.gap;
   };
   cost.forward = seconds(m, op.n, op.k);
   cost.weight_gradient = seconds(op.k, op.n, m);

@@ -9,8 +9,12 @@
 // where tile is the number of its elements, rate = peak * clock * efficiency, and clock is the rate
 // of matrix units as a share of the data sheet's. The second term is the time to fill and to empty
 // a tile's pipeline: it does not depend on how fast the products in between are. This holds for the
-// best of four tile sizes, and at least bytes / bandwidth. The backward pass runs two GEMMs of the
-// same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
+// best of four tile sizes, and at least bytes / bandwidth. If there are fewer tiles than
+// multiprocessors, the inner dim may be split among p blocks, tiles p <= multiprocessors and k / p
+// >= 1024, whose partial sums pass memory in 32 bits ("parallelized reductions", CUTLASS, Efficient
+// GEMM): weight gradients of 256 x 512 over 65,536 samples reach the rate of the forward pass on an
+// H200. The backward pass runs two GEMMs of the same FLOPs: m x n times n x k (input) and k x m
+// times m x n (weight).
 //
 // Convolutions run as such GEMMs at convolution_efficiency of their rate (Chetlur 2014, implicit
 // GEMM: the input is read about once, whatever the window): forward m = output positions, n =
@@ -99,6 +103,8 @@ struct KernelModel {
   double image_passes;
   double score_passes;
   double loss_passes;
+  double bottom_alone;
+  double scatter;     // seconds to add one number to a table's row; 0: gradients are sorted
   double cast_bytes;  // traffic to quantize one element of an operand
   double gap;
   double units;  // number of multiprocessors

@@ -87,7 +87,17 @@ TEST(Gemm, ManySmallOnesFillTheDeviceTogether) {
   const KernelModel m = model_of(p);
   // Either way 128 tiles of 256 x 128: one wave.
   EXPECT_DOUBLE_EQ(gemm(m, 512, 256, 4096, 32), gemm(m, 4096, 1024, 4096));
-  EXPECT_LT(gemm(m, 512, 256, 4096, 32), 8 * gemm(m, 512, 256, 4096)) << "alone they do not";
+  EXPECT_LT(gemm(m, 512, 256, 1024, 32), 8 * gemm(m, 512, 256, 1024)) << "alone they do not";
+}
+
+// The weight gradient of 512 x 256 over 65,536 samples is four tiles, of which each multiprocessor
+// sums a part.
+TEST(Gemm, FewTilesOfLongProductsAreSplit) {
+  Parameters p = ideal();
+  p.gemm_tail = 1;
+  const KernelModel m = model_of(p);
+  EXPECT_NEAR(gemm(m, 512, 256, 65536) / gemm(m, 65536, 512, 256), 1, 1e-12);
+  EXPECT_GT(gemm(m, 512, 256, 2000) / gemm(m, 2000, 512, 256), 4) << "too short to split";
 }
 
 TEST(Gemm, IsNeverFasterThanItsBytes) {

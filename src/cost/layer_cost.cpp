@@ -80,11 +80,55 @@ KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
         *split.tables, table_traffic(*split.tables, split.samples, kernels.element), wires.experts);
     out.table_indices = exchange.indices;
     out.table_vectors = exchange.vectors;
-    out.table_forward = exchange.indices + exchange.vectors;
-    out.table_backward = exchange.vectors;
+    out.table_forward = exchange.vectors;
+    out.table_backward = exchange.vectors + exchange.indices;
   }
   return out;
 }
+
+namespace {
+
+// Seconds of the layers beside the tables, forward and backward pass.
+struct Beside {
+  double forward = 0;
+  double backward = 0;
+  void add(const LayerCost& cost) {
+    forward += cost.forward;
+    backward += cost.backward;
+  }
+};
+
+// What the other layers leave exposed of the tables' exchanges.
+void expose_tables(const model::Model& model, const KernelModel& kernels, const LayerSplit& split,
+                   KindCost* row) {
+  const int tables = model.table_layer();
+  int reader = model.edges.empty() ? tables + 1 : model.num_layers();
+  for (const model::Edge& edge : model.edges)
+    if (edge.from == tables) reader = std::min(reader, edge.to);
+  const double apart = split.ep > 1 ? kernels.bottom_alone : 0;
+  LayerSplit group = split;
+  group.samples *= split.ep;
+  Beside beside;  // concurrently with this batch's exchanges
+  Beside alone;   // the same on one rank, for all samples of the group
+  Beside behind;  // concurrently with the exchange of the next batch's indices
+  for (int i = tables + 1; i < model.num_layers(); ++i) {
+    (i < reader ? beside : behind).add(row[model.layers[i]].cost);
+    if (i < reader && apart > 0)
+      alone.add(layer_cost(model.kinds[model.layers[i]], kernels, group));
+  }
+  KindCost& own = row[model.layers[tables]];
+  const auto exposed = [&](double tables_seconds, double each, double all) {
+    // While one rank computes for all of them, the others read tables; then they exchange vectors.
+    const double waits = std::max(0.0, all - tables_seconds - each);
+    return (1 - apart) * std::max(0.0, own.table_vectors - each) +
+           apart * (own.table_vectors + waits);
+  };
+  own.table_forward = exposed(own.cost.forward, beside.forward, alone.forward);
+  own.table_backward = exposed(own.cost.backward, beside.backward, alone.backward) +
+                       std::max(0.0, own.table_indices - behind.forward - behind.backward);
+}
+
+}  // namespace
 
 void model_costs(const model::Model& model, const KernelModel& kernels, const LayerSplit& split,
                  const LayerWires& wires, KindCost* row) {
@@ -102,21 +146,8 @@ void model_costs(const model::Model& model, const KernelModel& kernels, const La
                      split.samples);
     }
   }
-  const int tables = split.tables != nullptr ? model.table_layer() : -1;
-  if (tables < 0) return;
-  int reader = model.edges.empty() ? tables + 1 : model.num_layers();
-  for (const model::Edge& edge : model.edges)
-    if (edge.from == tables) reader = std::min(reader, edge.to);
-  double forward = 0;  // of what overlaps with the exchange
-  double backward = 0;
-  for (int i = tables + 1; i < reader; ++i) {
-    const LayerCost& beside = row[model.layers[i]].cost;
-    forward += beside.forward;
-    backward += beside.backward;
-  }
-  KindCost& own = row[model.layers[tables]];
-  own.table_forward -= std::min(own.table_vectors, forward);
-  own.table_backward -= std::min(own.table_vectors, backward);
+  if (split.tables != nullptr && model.table_layer() >= 0)
+    expose_tables(model, kernels, split, row);
 }
 
 }  // namespace nereus::cost

@@ -17,7 +17,8 @@
 //   tables    indices go to the ranks that have the tables, pooled vectors come back, and their
 //             gradients go to these ranks (cost/embedding.hpp). Layers between the tables and the
 //             first layer that reads them run concurrently with the exchanges of vectors and
-//             gradients
+//             gradients, the layers behind it with the next batch's exchange of indices. What that
+//             needs beyond them counts as part of the backward pass
 //
 // Monotone: if attention is faster by x, at most x more is exposed in the forward pass. In the
 // backward pass, the exposed time grows by at most the time by which its kernels became faster. So
@@ -48,7 +49,7 @@ struct KindCost {
   // Bytes of keys and values on this rank, which go around the ring in the forward pass.
   double ring_bytes = 0;
   double exchange_bytes = 0;  // that this rank exchanges in the forward pass (all-to-all)
-  double table_indices = 0;   // seconds of the exchange of indices, all exposed
+  double table_indices = 0;   // seconds of the exchange of indices
   double table_vectors = 0;
   double table_forward = 0;  // exposed seconds
   double table_backward = 0;

@@ -1,8 +1,11 @@
 // Checker, first half: ranks, splits and stages of the work.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "base/format.hpp"
 #include "plan/check_internal.hpp"
+#include "plan/table_placement.hpp"
 
 namespace nereus::plan::checking {
 
@@ -259,16 +262,14 @@ void WorkChecker::check_tables(std::size_t index) {
       break;
     }
   if (run.table_split != TableSplit::kColumn) return;
-  constexpr int kLeast = 4;  // columns that a kernel reads at once
-  for (std::size_t i = 0; i < dims.size(); ++i)
-    if (dims[i] % run.ep != 0 || dims[i] / run.ep < kLeast) {
-      report_.add(
-          "plan.split",
-          fmt::format(
-              "{}: ep = {} cuts the {} of table {}: it must divide them and leave at least {}",
-              name, run.ep, counted(dims[i], "column"), i, kLeast));
-      break;
-    }
+  int common = 0;  // divides the columns of all tables
+  for (const int dim : dims) common = std::gcd(common, dim);
+  if (run.ep > 1 && column_parts(common, run.ep) == 0)
+    report_.add("plan.split",
+                fmt::format("{}: ep = {} cannot share the {} of every table", name, run.ep,
+                            counted(common, "column")),
+                fmt::format("ep, or a divisor of it, must divide them and leave at least {}",
+                            kLeastColumns));
 }
 
 void WorkChecker::finish() {

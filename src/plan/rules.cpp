@@ -48,7 +48,7 @@ bool divides(std::int64_t divisor, std::int64_t number) { return number % diviso
 bool cuts_tables(const Degrees& d, const DegreeLimits& limits) {
   if (d.ep == 1 || d.table_split == TableSplit::kRow) return true;
   if (keeps_tables_whole(d.table_split)) return d.ep <= limits.tables;
-  return divides(d.ep, limits.table_dim) && limits.table_dim / d.ep >= kLeastColumns;
+  return column_parts(limits.table_dim, d.ep) > 0;
 }
 
 bool in_unit_range(double share) { return share >= 0 && share <= 1; }

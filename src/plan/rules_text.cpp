@@ -227,8 +227,8 @@ void Explainer::explain_tables() {
         join_hints({choice, "table_split row or column"}));
   else
     say(Rule::kTables,
-        fmt::format("ep = {} ranks share the {} of every table: it must divide them and leave at "
-                    "least {} each",
+        fmt::format("ep = {} ranks share the {} of every table: ep or a divisor of ep must divide "
+                    "them and leave at least {} each",
                     d_.ep, counted(limits_.table_dim, "column"), kLeastColumns),
         join_hints({choice, "table_split row"}));
 }

@@ -60,6 +60,12 @@ namespace nereus::cost {
   X(block_cast_passes, 1.0, 0.0, 5.0, "",                                                          \
     "memory passes to quantise GEMM operands with block scales (mxfp8, nvfp4): two copies, by "    \
     "rows and by columns")                                                                         \
+  X(scatter_rate, 0, 0, 10, "G/s",                                                                 \
+    "numbers that a multiprocessor adds to tables' rows where each look-up's gradient is added "   \
+    "with atomics; 0: gradients are sorted and rows updated once")                                 \
+  X(bottom_alone, 0, 0, 1, "",                                                                     \
+    "share of a recommendation model's bottom MLP that one rank without tables computes for all "  \
+    "samples of its group")                                                                        \
   X(loss_passes, 1.0, 0.2, 4.0, "", "passes over the logits relative to a fused cross entropy")    \
   X(scan_efficiency, 0.10, 0.01, 0.60, "",                                                         \
     "share of the 16-bit peak in state-space scans, forward")                                      \
