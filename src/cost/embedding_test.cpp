@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "cost/cost_testing.hpp"
+#include "cost/layer_cost.hpp"
 #include "plan/table_placement.hpp"
 
 namespace nereus::cost::embedding_test {
@@ -173,6 +174,48 @@ TEST(Embedding, ScatteredGradientsCostTimePerNumber) {
                             plan::Attention::kFlash);
   const double sort = 50 * 3 * 104 / kernels.memory_rate;
   EXPECT_NEAR(backward(0.5) - backward(0), 50 * 3 * 64 / (0.5e9 * 100) - sort, 1e-15);
+}
+
+// The bottom MLP runs beside exchanges of vectors and gradients, all other layers beside the
+// exchange of the next indices.
+TEST(Embedding, OtherLayersRunBesideTheExchanges) {
+  model::DlrmShape shape = shape_of({1000, 1000, 1000, 1000}, {50}, 64);
+  shape.bottom = {256, 64};
+  const model::Model model = model::build_dlrm(shape);
+  const int last = model.num_layers() - 1;
+  const TableSlices slices = slice_tables(layer_of(model), TableSplit::kTable, 4);
+  LayerSplit split;
+  split.samples = 4096;
+  split.ep = 4;
+  split.tables = &slices;
+  for (const double alone : {0.0, 1.0})
+    for (const double link : {1e8, 1e10, 1e12}) {
+      Parameters p;
+      p.bottom_alone = alone;
+      const KernelModel kernels(testing::plain_device(), p, cluster::Precision::kFp32,
+                                plan::Attention::kFlash);
+      LayerWires wires;
+      wires.experts = {{link, 0, link, 0, 8, 0}, {4, 4}};
+      std::vector<KindCost> row(model.kinds.size());
+      model_costs(model, kernels, split, wires, row.data());
+      LayerSplit group = split;
+      group.samples *= 4;
+      double beside = 0;
+      double whole = 0;
+      double behind = 0;
+      for (int i = 1; i <= last; ++i) {
+        const LayerCost& cost = row[model.layers[i]].cost;
+        if (i > 2) behind += cost.forward + cost.backward;
+        if (i <= 2) beside += cost.backward;
+        if (i <= 2) whole += layer_cost(model.layer(i), kernels, group).backward;
+      }
+      const KindCost& own = row[model.layers[0]];
+      const double vectors =
+          alone > 0 ? own.table_vectors + std::max(0.0, whole - own.cost.backward - beside)
+                    : std::max(0.0, own.table_vectors - beside);
+      EXPECT_NEAR(own.table_backward, vectors + std::max(0.0, own.table_indices - behind), 1e-12)
+          << alone << " " << link;
+    }
 }
 
 TEST(Embedding, RowsOfEqualTablesAreEven) {
