@@ -219,8 +219,9 @@ class Problem {
       const int least =
           coordinates_[j].number.from_parent ? std::min(3, options_.min_rows) : options_.min_rows;
       if (rows < least) {
-        // Its ancestors' value holds, unless the fit goes on from values that others settled.
-        if (!options_.keep_uninformed)
+        // It keeps its prior, which has a source of its own, or its ancestors' value, unless the fit
+        // goes on from values that others settled.
+        if (!options_.keep_uninformed && coordinates_[j].number.from_parent)
           library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
         continue;
       }
