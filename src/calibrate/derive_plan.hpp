@@ -3,8 +3,7 @@
 //
 //   tp            powers of two within a node (and 1)      pp   powers of two up to the layers
 //   micro_batch   powers of two that divide the batch of a replica; the whole of it with tables
-//   global_batch  plan::default_global_batch, in whole micro-batches; only where the measured
-//                 value is a rate, which hardly depends on it
+//   global_batch  plan::default_global_batch, in whole micro-batches
 //   recompute     the stack's default; where nothing fits with it: selective, then full
 //
 // If nothing fits at all, the plan that needs the least memory is taken: the run did run.

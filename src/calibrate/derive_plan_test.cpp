@@ -1,6 +1,7 @@
 // What rows leave blank is filled in by rules that hold for every row, and named.
 #include "calibrate/derive_plan.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +18,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
+// A throughput, of the base row with these cells changed.
+Cells rate(Cells changes) {
+  changes.merge(Cells{{"metric", "tokens_per_s_per_gpu"}, {"value", "1000"}});
+  return changes;
+}
+
 double time_of(const Run& run, int micro_batch) {
   const cost::StackLibrary library = test_library();
   plan::Degrees d = run.degrees;
@@ -28,7 +35,7 @@ double time_of(const Run& run, int micro_batch) {
 TEST(DerivePlan, NothingIsDerivedWhereAllIsStated) { EXPECT_THAT(run_of({}).derived, IsEmpty()); }
 
 TEST(DerivePlan, AMicroBatchIsTheFastestOfThoseThatFit) {
-  const Run run = run_of({{"micro_batch", ""}});
+  const auto run = run_of(rate({{"micro_batch", ""}}));
   EXPECT_THAT(run.derived, ElementsAre("micro_batch"));
   EXPECT_EQ(run.degrees.dp, 4);
   for (const int other : {1, 2, 4, 8})
@@ -36,51 +43,57 @@ TEST(DerivePlan, AMicroBatchIsTheFastestOfThoseThatFit) {
 }
 
 TEST(DerivePlan, ALayoutFillsTheDevicesAndKeepsWhatIsStated) {
-  const Run run = run_of({{"tp", ""}, {"pp", ""}, {"dp", ""}});
+  const auto run = run_of(rate({{"tp", ""}, {"pp", ""}, {"dp", ""}}));
   EXPECT_THAT(run.derived, ElementsAre("tp", "pp"));
   EXPECT_EQ(run.degrees.num_ranks(), 16);
   EXPECT_EQ(run.degrees.micro_batch, 2);
   EXPECT_EQ(run.degrees.global_batch, 32);
-  const Run pipelined = run_of({{"tp", ""}, {"pp", "4"}, {"dp", ""}});
+  const auto pipelined = run_of(rate({{"tp", ""}, {"pp", "4"}, {"dp", ""}}));
   EXPECT_EQ(pipelined.degrees.pp, 4);
   EXPECT_EQ(pipelined.degrees.num_ranks(), 16);
-  const Run replicated = run_of({{"tp", ""}, {"pp", ""}, {"dp", "8"}});
+  const auto replicated = run_of(rate({{"tp", ""}, {"pp", ""}, {"dp", "8"}}));
   EXPECT_EQ(replicated.degrees.dp, 8);
   EXPECT_EQ(replicated.degrees.tp * replicated.degrees.pp, 2);
 }
 
 TEST(DerivePlan, OneOpenDegreeFollowsFromTheOthers) {
-  const Run run = run_of({{"tp", ""}});
+  const auto run = run_of(rate({{"tp", ""}}));
   EXPECT_EQ(run.degrees.tp, 2) << "16 devices over pp 2 and dp 4";
   EXPECT_THAT(run.derived, IsEmpty()) << "there was no choice";
-  EXPECT_EQ(skipped_for({{"tp", ""}, {"dp", "5"}}),
+  EXPECT_EQ(skipped_for(rate({{"tp", ""}, {"dp", "5"}})),
             "tp x pp x dp x cp is not the number of devices");
 }
 
 TEST(DerivePlan, ALayoutThatMustBeSplitIs) {
   // Sixty billion parameters do not fit on one device.
-  const Run run = run_of({{"tp", ""},
-                          {"pp", ""},
-                          {"dp", ""},
-                          {"layers", "64"},
-                          {"hidden", "8192"},
-                          {"heads", "64"},
-                          {"gpus", "64"},
-                          {"global_batch", "256"},
-                          {"micro_batch", ""}});
+  const auto run = run_of(rate({{"tp", ""},
+                                {"pp", ""},
+                                {"dp", ""},
+                                {"layers", "64"},
+                                {"hidden", "8192"},
+                                {"heads", "64"},
+                                {"gpus", "64"},
+                                {"global_batch", "256"},
+                                {"micro_batch", ""}}));
   EXPECT_GT(run.degrees.tp * run.degrees.pp, 8);
   EXPECT_TRUE(predict(run, test_library()).fits);
 }
 
-TEST(DerivePlan, ABatchIsDerivedForARateOnly) {
+TEST(DerivePlan, ABatchIsDerivedInWholePasses) {
   const Cells rate = {{"metric", "tokens_per_s_per_gpu"}, {"value", "1000"}, {"global_batch", ""}};
-  const Run run = run_of(rate);
+  const auto run = run_of(rate);
   EXPECT_THAT(run.derived, ElementsAre("global_batch"));
   EXPECT_EQ(run.degrees.global_batch, plan::default_global_batch(*run.model, run.cluster));
   EXPECT_EQ(run.degrees.global_batch % (run.degrees.dp * run.degrees.micro_batch), 0);
   EXPECT_DOUBLE_EQ(run.step, run.degrees.global_batch * 2048.0 / (1000 * 16));
-  EXPECT_EQ(skipped_for({{"global_batch", ""}}), "global_batch not stated")
-      << "the time of a step depends on it";
+}
+
+TEST(DerivePlan, OnlyAThroughputIsOfThePlanThatServesBest) {
+  for (const char* column : {"tp", "pp", "dp", "micro_batch", "global_batch"}) {
+    EXPECT_EQ(skipped_for({{column, ""}}), fmt::format("{} not stated", column));
+    EXPECT_EQ(skipped_for({{column, ""}, {"metric", "mfu"}}), fmt::format("{} not stated", column));
+    EXPECT_EQ(skipped_for(rate({{column, ""}})), "used") << column;
+  }
 }
 
 TEST(DerivePlan, UnknownSoftwareRecomputesWhatItMust) {
@@ -90,7 +103,7 @@ TEST(DerivePlan, UnknownSoftwareRecomputesWhatItMust) {
                        {"global_batch", "256"}};
   Cells unknown = large;
   unknown["stack"] = "abacus";
-  const Run run = run_of(unknown);
+  const auto run = run_of(unknown);
   EXPECT_NE(run.degrees.recompute, plan::Recompute::kNone);
   EXPECT_THAT(run.derived, ElementsAre("recompute"));
   unknown["recompute"] = "none";
@@ -104,7 +117,7 @@ TEST(DerivePlan, ASequenceIsThatOfTheCatalogsModel) {
   const Cells llama = {
       {"model", "llama2-7b"}, {"layers", "32"}, {"hidden", "4096"}, {"heads", "32"},
       {"mlp", "gated"},       {"ffn", "11008"}, {"seq", ""}};
-  const Run run = run_of(llama);
+  const auto run = run_of(llama);
   EXPECT_EQ(run.model->tokens_per_sample, 4096);
   EXPECT_THAT(run.derived, Contains("seq"));
   Cells cut = llama;
@@ -113,24 +126,22 @@ TEST(DerivePlan, ASequenceIsThatOfTheCatalogsModel) {
 }
 
 TEST(DerivePlan, TheMachineMayBeNamedByItsNodesAlone) {
-  const Run run = run_of(
-      {{"gpu", ""}, {"gpus", ""}, {"node", "dgx-a100-80"}, {"nodes", "2"}, {"precision", ""}});
+  const auto run = run_of({{"gpu", ""}, {"gpus", ""}, {"node", "dgx-a100-80"}, {"nodes", "2"}});
   EXPECT_EQ(run.degrees.num_ranks(), 16);
   EXPECT_EQ(run.cluster.groups.front().node.device.short_name, "A100-SXM-80GB");
-  EXPECT_EQ(run.degrees.precision, cluster::Precision::kBf16);
-  EXPECT_THAT(run.derived, ElementsAre("gpus", "gpu", "precision"));
+  EXPECT_THAT(run.derived, ElementsAre("gpus", "gpu"));
 }
 
 TEST(DerivePlan, CountsAreOfTheTable) {
-  const RunTable table =
-      parse({with({}), with({{"micro_batch", ""}}), with({{"tp", ""}, {"pp", ""}, {"dp", ""}})});
+  const RunTable table = parse({with({}), with(rate({{"micro_batch", ""}})),
+                                with(rate({{"tp", ""}, {"pp", ""}, {"dp", ""}}))});
   EXPECT_THAT(table.derived, ElementsAre(Pair("micro_batch", 1), Pair("pp", 1), Pair("tp", 1)));
 }
 
 // --- machines ------------------------------------------------------------------------------------
 
 TEST(RowMachine, HasTheNetworkThatTheRowStates) {
-  const Run run = run_of({{"network", "100 Gbit/s"}});
+  const auto run = run_of({{"network", "100 Gbit/s"}});
   EXPECT_DOUBLE_EQ(run.cluster.groups.front().node.network.value, 12.5e9);
   EXPECT_EQ(skipped_for({{"network", "100"}}), "network is no rate like 100 Gbit/s");
 }
@@ -148,7 +159,7 @@ Cells on_tpus(const char* gpu, const char* gpus, Cells more = {}) {
 }
 
 TEST(RowMachine, MoreChipsThanAPodHasAreSlices) {
-  const Run run = run_of(on_tpus("TPU-v5e", "1024"));
+  const auto run = run_of(on_tpus("TPU-v5e", "1024"));
   const cluster::Node& node = run.cluster.groups.front().node;
   EXPECT_EQ(node.name, "tpu-v5e") << "its own node";
   EXPECT_EQ(node.domain(), 256);
@@ -158,7 +169,7 @@ TEST(RowMachine, MoreChipsThanAPodHasAreSlices) {
 }
 
 TEST(RowMachine, APodIsCutIntoTheSlicesThatARowStates) {
-  const Run run = run_of(on_tpus("TPU-v5p", "128", {{"slices", "2"}}));
+  const auto run = run_of(on_tpus("TPU-v5p", "128", {{"slices", "2"}}));
   EXPECT_EQ(run.cluster.groups.front().node.domain(), 64);
   EXPECT_EQ(run.degrees.zero_group, 64);
   EXPECT_EQ(skipped_for(on_tpus("TPU-v5p", "128", {{"slices", "3"}})),
@@ -166,7 +177,7 @@ TEST(RowMachine, APodIsCutIntoTheSlicesThatARowStates) {
 }
 
 TEST(RowMachine, HasHeadsAndWindowsAsStated) {
-  const Run run = run_of({{"head_dim", "128"}, {"window", "256"}, {"full_interval", "2"}});
+  const auto run = run_of({{"head_dim", "128"}, {"window", "256"}, {"full_interval", "2"}});
   EXPECT_EQ(run.model->transformer->head_dim, 128);
   EXPECT_EQ(run.model->transformer->window, 256);
   EXPECT_EQ(run.model->layer(1).name, "window_block");
@@ -174,7 +185,7 @@ TEST(RowMachine, HasHeadsAndWindowsAsStated) {
 }
 
 TEST(RowMachine, TakesIntegersForOperands) {
-  const Run run = run_of(on_tpus("TPU-v5p", "128", {{"precision", "int8"}}));
+  const auto run = run_of(on_tpus("TPU-v5p", "128", {{"precision", "int8"}}));
   EXPECT_EQ(run.degrees.precision, cluster::Precision::kInt8);
 }
 

@@ -82,17 +82,10 @@ std::string join_cells(const Row& row, std::initializer_list<const char*> column
   return key;
 }
 
-// The fastest that every device of the catalog has, as in plan::complete_degrees.
-cluster::Precision usual_precision(const cluster::Device& device) {
-  for (const auto precision :
-       {cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32})
-    if (device.has(precision)) return precision;
-  return cluster::Precision::kBf16;
-}
-
-bool is_rate(std::string_view metric) {
-  return metric == "samples_per_s" || metric == "tokens_per_s_per_gpu" ||
-         metric == "tflops_per_gpu" || metric == "mfu" || metric == "hfu";
+// Whether the row states what a job gets done in a second. That is published of the plan that
+// serves the job best; a step's time, its TFLOP/s or MFU are of one plan, which must be stated.
+bool is_throughput(std::string_view metric) {
+  return metric == "samples_per_s" || metric == "tokens_per_s_per_gpu";
 }
 
 class Builder {
@@ -141,7 +134,7 @@ class Builder {
       node_ = catalogue.find_node(row.text("node"));
       if (node_ == nullptr) return skip(why, fmt::format("unknown node {}", row.text("node")));
     }
-    gpus_ = row.count("gpus", 0, 1);
+    gpus_ = row.count("gpus", 1);
     if (row.blank("gpus")) {
       if (node_ == nullptr || row.blank("nodes")) return skip(why, "gpus not stated");
       gpus_ = node_->num_devices * row.count("nodes", 1, 1, 1'000'000);
@@ -164,14 +157,10 @@ class Builder {
     if (node_ == nullptr)
       return skip(why,
                   fmt::format("no reference node of {}: name one in a column node", device_->name));
-    precision_ = usual_precision(*device_);
-    if (row.blank("precision")) {
-      run.derived.emplace_back("precision");
-    } else {
-      const auto stated = catalogue.find_precision(row.text("precision"));
-      if (!stated) return skip(why, fmt::format("unknown precision {}", row.text("precision")));
-      precision_ = *stated;
-    }
+    if (row.blank("precision")) return skip(why, "precision not stated");
+    const auto stated = catalogue.find_precision(row.text("precision"));
+    if (!stated) return skip(why, fmt::format("unknown precision {}", row.text("precision")));
+    precision_ = *stated;
     if (!device_->has(precision_))
       return skip(why, fmt::format("{} has no {}", device_->name, cluster::to_string(precision_)));
     return true;
@@ -236,8 +225,12 @@ class Builder {
     Open open;
     open.micro_batch = row.blank("micro_batch");
     open.global_batch = row.blank("global_batch");
-    if (open.global_batch && (!is_rate(row.text("metric")) || !row.blank("iteration_s_reported")))
-      return skip(why, "global_batch not stated");
+    if (!is_throughput(row.text("metric"))) {
+      const bool layout = RowModels::named(row) == nullptr;
+      for (const char* column : {"tp", "pp", "dp", "micro_batch", "global_batch"})
+        if (row.blank(column) && (layout || std::string_view(column).ends_with("batch")))
+          return skip(why, fmt::format("{} not stated", column));
+    }
     // Software that is not known documents no default.
     open.recompute = row.blank("recompute") && !library_.has(row.text("stack")) &&
                      !row.blank("stack") && run.model->transformer.has_value();

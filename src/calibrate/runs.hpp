@@ -14,10 +14,12 @@
 // catalog model that `model` names: CNNs, BERT and DLRM have no other columns of sizes. Its blank
 // tp, pp and dp mean data parallelism alone, where that fits.
 //
-// What else a row leaves blank is filled in, and named in `derived`: gpu, gpus (nodes x node) and
-// precision from the node and the device; seq from the catalog's model; tp, pp, micro_batch,
-// global_batch and recompute by calibrate/derive_plan.hpp. A row that lacks data all the same is
-// skipped, and the reason is counted.
+// What else a row leaves blank is filled in, and named in `derived`: gpu and gpus (nodes x node)
+// from the node; seq from the catalog's model; recompute, where the software is not known, and of a
+// throughput (samples_per_s, tokens_per_s_per_gpu) tp, pp, micro_batch and global_batch by
+// calibrate/derive_plan.hpp: a throughput is published of the plan that serves a job best, while a
+// step's time, TFLOP/s or MFU are of one plan. A row that lacks data all the same is skipped, and
+// the reason is counted.
 //
 // The machine is the catalog's with the row's device, or `node`. `network` ("100 Gbit/s", of one
 // node) replaces its network, and `slices` says in how many parts of equal size a pod of TPUs is

@@ -18,7 +18,8 @@ using namespace testing;  // of this folder
 // --- rows that are no use ------------------------------------------------------------------------
 
 TEST(RunsSkipped, WhatIsNotStatedIsNamed) {
-  for (const char* column : {"layers", "hidden", "heads", "seq", "gpu", "gpus", "global_batch"})
+  for (const char* column : {"layers", "hidden", "heads", "seq", "gpu", "gpus", "tp", "pp", "dp",
+                             "micro_batch", "global_batch", "precision"})
     EXPECT_EQ(skipped_for({{column, ""}}), fmt::format("{} not stated", column));
 }
 

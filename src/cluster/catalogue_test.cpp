@@ -227,9 +227,9 @@ TEST(Catalogue, EveryOfferIsListed) {
     }
   }
   EXPECT_EQ(num_no_price, 3);
-  EXPECT_EQ(num_no_network, 95);
+  EXPECT_EQ(num_no_network, 86);
   EXPECT_EQ(num_why_not, 16);  // several devices, and nothing said about the link between them
-  EXPECT_EQ(num_many, 80);
+  EXPECT_EQ(num_many, 74);
 }
 
 TEST(Catalogue, OffersLoadOrSayWhyNot) {

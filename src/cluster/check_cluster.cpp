@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/format.hpp"
+#include "cluster/meant_devices.hpp"
 
 namespace nereus::cluster {
 
@@ -62,11 +63,16 @@ void check_group(const Cluster& cluster, size_t index, ErrorList& errors) {
                            "its {} devices",
                            node.name, node.domain(), node.num_devices));
   const bool level_rate = !cluster.levels.empty() && cluster.levels.front().bandwidth.value > 0;
-  if (spans_domains(cluster) && node.network.value <= 0 && !level_rate)
+  if (spans_domains(cluster) && node.network.value <= 0 && !level_rate) {
+    const std::string meant = meant_devices(cluster);
     errors.add("cluster.no-network",
                fmt::format("{} of {} cannot be predicted: no network between them is stated",
                            counted(cluster.num_nodes(), "node"), node.name),
-               {}, fmt::format("--set {}.network=\"400 Gbit/s\", or use one node", path));
+               {},
+               !meant.empty()
+                   ? meant
+                   : fmt::format("--set {}.network=\"400 Gbit/s\", or use one node", path));
+  }
 }
 
 // The sizes of the levels must reach all nodes.

@@ -6,6 +6,7 @@
 #include "base/temporary_folder.hpp"
 #include "cluster/cluster_testing.hpp"
 #include "cluster/links.hpp"
+#include "cluster/meant_devices.hpp"
 
 namespace nereus::cluster::load_cluster_test {
 namespace {
@@ -267,6 +268,16 @@ TEST(ClusterFile, MissingUnreadableAndDirectories) {
   EXPECT_THAT(codes(folder.write("twice.json", R"({"groups": [{"count": 9, "node":
       {"like": "dgx-h100", "network": "1 GB/s", "network_bytes_per_s": 1e9}}]})")),
               ElementsAre("cluster.given-twice"));
+}
+
+// Someone who writes 32xh100 has devices in mind, and gets the machines that are called so.
+TEST(LoadCluster, SaysWhereAnOfferIsCalledLikeItsDevice) {
+  ErrorList errors;
+  const Cluster offers = parse_cluster_spec("32xh100", errors, builtin_catalogue());
+  EXPECT_TRUE(errors.list().empty());
+  EXPECT_THAT(meant_devices(offers), HasSubstr("32 of them in machines of 8 are 4xdgx-h100"));
+  EXPECT_EQ(meant_devices(load_cluster("4xdgx-h100")), "");
+  EXPECT_EQ(meant_devices(load_cluster("4xp4d.24xlarge")), "");
 }
 
 }  // namespace

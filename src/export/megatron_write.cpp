@@ -51,11 +51,14 @@ void check_model(const plan::Plan& plan, ErrorList& errors) {
   const model::TransformerShape& shape = *plan.model.transformer;
   if (plan.model != model::build_transformer(shape))
     no(fmt::format("the layers of {}: they do not follow from its shape", plan.model.name));
-  if (!shape.causal || shape.patch > 0)
+  if (!shape.causal || shape.patch > 0 || shape.decoder_layers > 0)
     no(fmt::format("the model {} of family {}: pretrain_gpt.py trains causal decoders",
                    plan.model.name, shape.family));
   if (shape.position == PositionKind::kAlibi)
     no("ALiBi positions", "position = \"rotary\" or \"learned\"");
+  if (shape.post_norm || shape.full_interval > 0)
+    no(fmt::format("the blocks of {}: norms after mixers, or windows in all but every {}th block",
+                   plan.model.name, shape.full_interval));
   if (!shape.pattern.empty() || shape.compress_near > 0 || shape.compress_far > 0 ||
       shape.expert_latent > 0 || shape.streams > 1 || shape.output_groups > 0)
     no(

@@ -45,7 +45,7 @@ Table devices_table(const std::vector<cluster::Device>& devices) {
                           {"memory_bytes", "memory", Unit::kBytes},
                           {"memory_bandwidth_bytes_per_s", "bandwidth", Unit::kBytesPerSecond}}};
   // The precisions training uses most stay longest in a narrow terminal.
-  const int ranks[] = {5, 3, 4, 3, 0, 1, 4, 4};
+  const int ranks[cluster::kNumPrecisions] = {5, 3, 4, 3, 0, 1, 4, 4, 5};
   for (int i = 0; i < cluster::kNumPrecisions; ++i) {
     const std::string name(to_string(static_cast<cluster::Precision>(i)));
     table.columns.push_back(

@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "cluster/check_cluster.hpp"
 #include "cluster/load_cluster.hpp"
+#include "cluster/meant_devices.hpp"
 #include "cluster/this_machine.hpp"
 #include "cost/measured_network.hpp"
 #include "cost/pipeline_time.hpp"
@@ -173,6 +174,8 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
                     group.count, node.name, counted(node.num_devices, "device"),
                     format_rate(node.inside.bandwidth), format_rate(node.network)));
   }
+  if (std::string meant = cluster::meant_devices(plan.cluster); !meant.empty())
+    list.push_back(std::move(meant));
   if (plan.basis.networks)
     for (const std::string& line : network_assumptions(*plan.basis.networks)) list.push_back(line);
   list.push_back("input data is always ready when needed");

@@ -36,6 +36,7 @@ class Refusals {
     count(s.window > 0 || s.compress_near > 0, "attention over a part of the sequence");
     count(!s.pattern.empty(), "layers of different kinds");
     count(s.patch > 0, "images");
+    count(s.decoder_layers > 0, "an encoder beside the decoder");
   }
 
   void plan(const plan::Degrees& d) {

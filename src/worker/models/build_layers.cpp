@@ -20,7 +20,7 @@ Layers build_family(const model::Model& model) {
   const bool plain = shape.experts == 0 && shape.pattern.empty() && shape.q_lora == 0 &&
                      shape.kv_lora == 0 && shape.window == 0 && shape.compress_near == 0 &&
                      shape.streams == 1 && shape.mtp_layers == 0 && shape.patch == 0 &&
-                     !shape.qk_norm;
+                     !shape.qk_norm && !shape.post_norm && shape.decoder_layers == 0;
   if (plain && shape.family != "bert" && shape.causal &&
       shape.position == model::PositionKind::kLearned && shape.bias && !shape.gated_mlp &&
       shape.norm == model::NormKind::kLayerNorm)
