@@ -44,6 +44,19 @@ double reduce_seconds(const Division& division, double parameters, const StackOp
   return seconds;
 }
 
+double reduce_each_seconds(const Division& division, double parameters,
+                           const StackOptions& options) {
+  if (parameters <= 0 || division.pieces <= 1 || options.zero2 == Zero2Rule::kReduceOnce) return 0;
+  const double gathered =
+      options.zero2 == Zero2Rule::kGatherEach ? parameters * options.gather_bytes : 0;
+  return scatter(division, parameters * options.reduce_bytes) +
+         (gathered > 0 ? gather(division, gathered) : 0);
+}
+
+bool keeps_gradients(const StackOptions& options, double num_micro_batches) {
+  return options.zero2 == Zero2Rule::kReduceOnce && num_micro_batches > 1;
+}
+
 double shard_seconds(const Division& division, double parameters, double layers,
                      const StackOptions& options) {
   if (parameters <= 0 || division.pieces <= 1) return 0;

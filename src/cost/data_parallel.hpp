@@ -6,6 +6,10 @@
 // plain replicas):
 //   reduce  = reduce-scatter(inner, n) + all-reduce(outer, n / pieces) + all-gather(inner, n)
 //             once per step: gradients one way, updated weights the other
+//   each    = per micro-batch, if gradients are sharded and weights are not (ZeRO-2): reduce-scatter,
+//             and all-gather if the engine gathers weights again (Zero2Rule). The last micro-batch
+//             has `reduce` instead: replicas all-reduce once per step (torchtitan pull request 4505,
+//             Megatron-LM pull request 7186)
 //   shard   = per micro-batch, if sharded weights are not kept: gather each layer's weights
 //             before forward (and again before backward if the stack frees them), scatter its
 //             gradients after backward, and all-reduce them among replicas
@@ -17,6 +21,8 @@
 //             B = 2/3 T, T = one micro-batch on the fastest stage, and
 //             L = 2/3 of the work that the deciding stage (cost/pipeline_time.hpp) has left after
 //             its last chunk is done; with a single stage, B = T less its forward pass
+// `each` is exposed like `reduce`, behind its own backward pass: engines wait for it when the
+// backward pass ends (DeepSpeed's reduction epilogue, FSDP2's root post-backward callback).
 // The third term is for the first chunk, which finishes last: its reduction can only overlap with
 // its own last pass. If the plan has no data overlap, all of `reduce` is exposed.
 // Monotone: if T becomes x shorter, `exposed` grows by at most o x / v, but the step becomes at
@@ -51,6 +57,11 @@ struct Division {
 Division divide(const Machine& machine, int size, int stride, int pieces);
 
 double reduce_seconds(const Division& division, double parameters, const StackOptions& options);
+// `each`, for sharded gradients of whole weights.
+double reduce_each_seconds(const Division& division, double parameters,
+                           const StackOptions& options);
+// Whether ZeRO-2 keeps whole gradients until the step ends.
+bool keeps_gradients(const StackOptions& options, double num_micro_batches);
 // `shard` for weights that are gathered `layers` layers at a time, one after the other.
 double shard_seconds(const Division& division, double parameters, double layers,
                      const StackOptions& options);

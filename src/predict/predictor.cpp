@@ -189,8 +189,13 @@ Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
   ReductionWindow window{kBackward * step.quickest, kBackward * later};
   if (d.pp == 1)
     window = one_stage_window(step.quickest, forward_alone(tables.layers[0], tables.machine()));
-  const double exposed = exposed_reduce(step.reduce, shape.reduced_as(), window,
-                                        shape.pipeline.interleave, d.data_overlap, p);
+  double exposed = exposed_reduce(step.reduce, shape.reduced_as(), window,
+                                  shape.pipeline.interleave, d.data_overlap, p);
+  if (shape.reduces_each) {
+    const double each = stage_reduce_each_seconds(tables.layers[0], shape, tables.options());
+    answer.reduced_each = exposed_reduce(each, shape.reduced_as(), window, 1, d.data_overlap, p);
+    exposed += (m - 1) * answer.reduced_each;
+  }
   out.model_flops = tables.flops_per_sample() * d.global_batch;
   const double peak = tables.machine().device.peak_of(d.precision).value;
   if (d.pp > 1) out.add(Part::kPipelineComm, stall_seconds(load, shape.pipeline, p));

@@ -174,4 +174,13 @@ double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
   return seconds;
 }
 
+double stage_reduce_each_seconds(const LayerTime& sum, const PlanShape& shape,
+                                 const StackOptions& options) {
+  if (!shape.reduces_each) return 0;
+  double seconds = reduce_each_seconds(shape.dense, sum.parameters, options);
+  if (shape.has_experts)
+    seconds += reduce_each_seconds(shape.experts, sum.expert_parameters, options);
+  return seconds;
+}
+
 }  // namespace nereus::cost

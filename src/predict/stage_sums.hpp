@@ -51,5 +51,8 @@ StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow*
 // micro-batch.
 double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
                             const StackOptions& options);
+// Seconds of the reduction in every micro-batch but the last (ZeRO-2); 0 if there is none.
+double stage_reduce_each_seconds(const LayerTime& sum, const PlanShape& shape,
+                                 const StackOptions& options);
 
 }  // namespace nereus::cost

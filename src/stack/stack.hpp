@@ -25,6 +25,14 @@ enum class StageRule { kEven, kBalanced, kEnds };
 // What "selective" recompute repeats: the attention core (Megatron), or every other block
 // (torchtitan).
 enum class SelectiveRule { kAttention, kEveryOtherBlock };
+// What an engine that shards gradients but keeps weights whole (ZeRO-2, without a pipeline)
+// communicates in every micro-batch.
+enum class Zero2Rule {
+  kReduceOnce,  // nothing: gradients stay whole until the step ends (PyTorch, gradient sync off)
+  kReduceEach,  // reduce-scatters gradients (DeepSpeed, Megatron-FSDP)
+  // Also all-gathers weights before the forward pass (PyTorch FSDP2, reshard_after_forward=False).
+  kGatherEach
+};
 // The meaning of the memory that a stack reports.
 enum class MemoryReport { kWorstRankReserved, kFirstRankAllocated };
 
@@ -32,6 +40,7 @@ struct StackOptions {
   plan::Attention attention = plan::Attention::kFlash;
   StageRule stages = StageRule::kEven;
   SelectiveRule selective = SelectiveRule::kAttention;
+  Zero2Rule zero2 = Zero2Rule::kReduceEach;
   MemoryReport memory_report = MemoryReport::kWorstRankReserved;
   double weight_bytes = 2;        // per parameter, as stored
   double gradient_bytes = 4;      // per parameter, as accumulated

@@ -103,6 +103,10 @@ void read_options(Reader& at, StackOptions& o) {
   o.selective = at.optional_enum("selective_recompute", o.selective,
                                  {{"attention", SelectiveRule::kAttention},
                                   {"every-other-block", SelectiveRule::kEveryOtherBlock}});
+  o.zero2 = at.optional_enum("zero2", o.zero2,
+                             {{"reduce-once", Zero2Rule::kReduceOnce},
+                              {"reduce-each", Zero2Rule::kReduceEach},
+                              {"gather-each", Zero2Rule::kGatherEach}});
   o.memory_report = at.optional_enum("memory_report", o.memory_report,
                                      {{"worst-rank-reserved", MemoryReport::kWorstRankReserved},
                                       {"first-rank-allocated", MemoryReport::kFirstRankAllocated}});

@@ -98,9 +98,10 @@ class Writer {
     out_.reduce_overlap =
         std::min(out_.reduce_overlap, reduction_overlap(context_.reduced_as(), p));
     const Memory& memory = out_.prediction.memory;
-    lane.closing = lane_step(context_, work_, times_, index, transfers_, reductions_,
-                             memory.total / memory.capacity)
-                       .closing;
+    const LaneStep own = lane_step(context_, work_, times_, index, transfers_, reductions_,
+                                   memory.total / memory.capacity);
+    lane.closing = own.closing;
+    lane.reduced_each = own.reduced_each;
     out_.lanes.push_back(std::move(lane));
   }
 

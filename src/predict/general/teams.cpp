@@ -123,7 +123,7 @@ class Loader {
   void keep_state(int index) {
     const LayerRun& run = context_.run(index);
     const RunState& state = context_.states[index];
-    const bool whole_gradients = context_.keeps_whole();
+    const bool whole_gradients = context_.keeps_gradients(run);
     for (const StateShare& share : run.state) {
       if (share.begin >= share.end) continue;
       const SliceState& slice = share.experts ? state.experts : state.dense;
