@@ -37,7 +37,7 @@ PassTimes pass_times(const cost::LaneWork& lane, const PipelineSize& size, bool 
     times.stages.push_back(stage_times(passes, apart));
   for (const cost::PassSeconds& passes : lane.last)
     times.last.push_back(stage_times(passes, apart));
-  if (lane.reduced_each > 0) {
+  if (lane.reduced_each > 0 && lane.num_micro_batches > 1) {
     if (times.last.empty()) times.last = times.stages;
     times.stages.front().weight += picoseconds(lane.reduced_each);
   }
