@@ -8,7 +8,7 @@ namespace nereus::calibrate {
 
 cost::Prediction predict(const Run& run, const cost::StackLibrary& library) {
   cost::Stack stack = library.resolve(run.stack, run.site);
-  stack.options = cost::options_for(stack.options, run.degrees.precision);
+  stack.options = cost::options_for(stack.options, run.degrees.precision, run.degrees.state_types);
   stack.options.attention = run.attention;
   return cost::Predictor(*run.model, run.cluster, cost::Basis(stack), 1).predict(run.degrees);
 }

@@ -116,6 +116,7 @@ void read_options(Reader& at, StackOptions& o) {
   o.reduce_bytes = at.optional_double("reduce_bytes", o.reduce_bytes, 0.5, 8);
   o.gather_bytes = at.optional_double("gather_bytes", o.gather_bytes, 0.5, 8);
   o.regather_backward = at.optional_bool("regather_backward", o.regather_backward);
+  o.host_update = at.optional_bool("host_update", o.host_update);
   o.local_batch_split = at.optional_bool("local_batch_split", o.local_batch_split);
 }
 
