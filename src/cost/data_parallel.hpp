@@ -6,10 +6,10 @@
 // plain replicas):
 //   reduce  = reduce-scatter(inner, n) + all-reduce(outer, n / pieces) + all-gather(inner, n)
 //             once per step: gradients one way, updated weights the other
-//   each    = per micro-batch, if gradients are sharded and weights are not (ZeRO-2): reduce-scatter,
-//             and all-gather if the engine gathers weights again (Zero2Rule). The last micro-batch
-//             has `reduce` instead: replicas all-reduce once per step (torchtitan pull request 4505,
-//             Megatron-LM pull request 7186)
+//   each    = per micro-batch, if gradients are sharded and weights are not (ZeRO-2): a
+//             reduce-scatter, and an all-gather if the engine gathers weights again (Zero2Rule).
+//             The last micro-batch has `reduce` instead: replicas all-reduce once per step
+//             (torchtitan pull request 4505, Megatron-LM pull request 7186)
 //   shard   = per micro-batch, if sharded weights are not kept: gather each layer's weights
 //             before forward (and again before backward if the stack frees them), scatter its
 //             gradients after backward, and all-reduce them among replicas
@@ -34,8 +34,15 @@
 // moments and the weight:
 //   touched = gradient_bytes + 2 optimizer_bytes + 2, per parameter that the rank keeps
 // A measured update time (cost/measured.hpp) is used instead if there is one.
-// State in host memory streams through the device while the optimizer runs; the longer of the two
-// times counts (Ren 2021 updates on the host instead, which moves less and computes more slowly).
+// Most engines update state that is in host memory, or on the host's drives, on the host
+// (StackOptions::host_update; Ren 2021, ZeRO-Offload; Megatron-LM --optimizer-cpu-offload):
+//   host = touched * devices per node / host_update_rate, for the offloaded parameters
+// whose gradients cross the host link one way and whose weights the other; from drives, their state
+// as well. The rate is that of Ren 2021, table 4: 10 billion parameters in 2.57 s on the two Xeons
+// of a DGX-2, which is 117 GB/s of its 256 GB/s of memory bandwidth. Otherwise (expanded memory, or
+// without host_update) the state streams through the device while the optimizer runs. Host, link,
+// and the device's update of all of its parameters: the longest counts. The device has less to do
+// when the host updates, but searches rely on it that more offloading never makes a step shorter.
 //
 //   const Division data = divide(machine, d.dp * d.cp, d.tp, pieces);
 //   double comm = reduce_seconds(data, parameters, options);
@@ -85,5 +92,11 @@ double exposed_reduce(double reduce, Sharing sharing, const ReductionWindow& win
 // `parameters` are those whose optimizer state the rank keeps.
 double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine,
                          cluster::Precision precision);
+// Whether the host updates the optimizer state that is in this tier.
+bool host_updates(plan::Tier tier, const StackOptions& options);
+// The time in which the host updates `parameters` of each of its node's devices.
+double host_update_seconds(double parameters, const StackOptions& options, const Machine& machine);
+// Bytes per parameter that cross the link to the tier, each way, while its state is updated.
+double update_copy_bytes(plan::Tier tier, const StackOptions& options);
 
 }  // namespace nereus::cost

@@ -47,6 +47,7 @@ struct StepSums {
   double reduce = 0;                                          // seconds
   double first_reduce = 0;                                    // of the first stage
   double optimized = 0;                                       // parameters that a rank updates
+  double hosted = 0;                                          // part of them that its host updates
   double copied = 0;  // seconds in which state passes from and to its tier during the update
   double most_parameters = -1;
 };
@@ -63,7 +64,9 @@ void take_step(StepSums& step, const StageSums& sums, double window, const PlanS
   }
   const double updates = sum.parameters / shape.dense_shards.optimizer +
                          sum.expert_parameters / shape.expert_shards.optimizer;
+  const double hosted = host_updates(d.offload.tier, options) ? updates * d.offload.optimizer : 0;
   step.optimized = std::max(step.optimized, updates);
+  step.hosted = std::max(step.hosted, hosted);
   step.copied = std::max(step.copied, update_copy_seconds(sums, updates, d, tables));
 }
 
@@ -86,7 +89,8 @@ void add_step(Prediction& out, const StepSums& step, const Degrees& d, const Tab
     out.busy += rows.update;
   }
   out.busy += update;
-  out.add(Part::kOffload, std::max(0.0, step.copied - update));
+  const double hosted = host_update_seconds(step.hosted, options, machine);
+  out.add(Part::kOffload, std::max(0.0, std::max(step.copied, hosted) - update));
 }
 
 // A regular plan with what its tables hold.

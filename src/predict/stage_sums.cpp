@@ -130,7 +130,8 @@ double copy_seconds(const StageSums& sums, const PlanShape& shape, const Degrees
 double update_copy_seconds(const StageSums& sums, double updates, const Degrees& d,
                            const Tables& tables) {
   if (d.offload.none()) return 0;
-  const double optimizer = updates * d.offload.optimizer * tables.options().optimizer_bytes;
+  const double optimizer =
+      updates * d.offload.optimizer * update_copy_bytes(d.offload.tier, tables.options());
   const int kinds = (optimizer > 0 ? 1 : 0) + (sums.copied_weights > 0 ? 1 : 0);
   return tables.machine()
       .tier(d.offload.tier)

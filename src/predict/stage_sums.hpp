@@ -38,7 +38,8 @@ TableStep table_step_of(const plan::Degrees& degrees, const Tables& tables);
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const plan::Degrees& degrees,
                     const Tables& tables);
 // Time to copy, once per step, while `updates` parameters are updated: the offloaded part of their
-// optimizer state and weights, in and out at the same time.
+// optimizer state and weights, in and out at the same time; gradients out and weights in if the
+// host updates them.
 double update_copy_seconds(const StageSums& sums, double updates, const plan::Degrees& degrees,
                            const Tables& tables);
 double sharding_seconds(const StageWork& work, const PlanShape& shape, const StackOptions& options);

@@ -139,7 +139,9 @@ class Writer {
     for (std::size_t rank = 0; rank < loads_.size(); ++rank) {
       if (!context_.layout.used[rank]) continue;
       const Machine& machine = context_.wires.machine_at(static_cast<int>(rank));
-      copied = std::max(copied, loads_[rank].copied_seconds);
+      copied =
+          std::max({copied, loads_[rank].copied_seconds,
+                    host_update_seconds(loads_[rank].host_updates, context_.options, machine)});
       update = std::max(update, optimizer_seconds(loads_[rank].updates, context_.options, machine,
                                                   context_.placement.precision));
     }
