@@ -22,13 +22,13 @@
 //             L = 2/3 of the work that the deciding stage (cost/pipeline_time.hpp) has left after
 //             its last chunk is done; with a single stage, B = T less its forward pass
 // `each` is exposed like `reduce`, behind its own backward pass: engines wait for it when the
-// backward pass ends (DeepSpeed's reduction epilogue, FSDP2's root post-backward callback).
-// The third term is for the first chunk, which finishes last: its reduction can only overlap with
-// its own last pass. If the plan has no data overlap, all of `reduce` is exposed.
-// Monotone: if T becomes x shorter, `exposed` grows by at most o x / v, but the step becomes at
-// least x / v shorter (cost/pipeline_time.hpp), whichever stage T belongs to. If the deciding
-// stage, and with it the step, becomes y shorter, L shrinks by at most y p (v - 1) / v / (m - 1 /
-// v) <= y.
+// backward pass ends (DeepSpeed's reduction epilogue, FSDP2's root post-backward callback). Its o
+// is shard_overlap, because the engines that have it reduce as they do under ZeRO-3. The third term
+// is for the first chunk, which finishes last: its reduction can only overlap with its own last
+// pass. If the plan has no data overlap, all of `reduce` is exposed. Monotone: if T becomes x
+// shorter, `exposed` grows by at most o x / v, but the step becomes at least x / v shorter
+// (cost/pipeline_time.hpp), whichever stage T belongs to. If the deciding stage, and with it the
+// step, becomes y shorter, L shrinks by at most y p (v - 1) / v / (m - 1 / v) <= y.
 //
 // The optimizer reads the gradient, the master weight and two moments, and writes master weight,
 // moments and the weight:

@@ -197,7 +197,7 @@ Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
                                   shape.pipeline.interleave, d.data_overlap, p);
   if (shape.reduces_each) {
     const double each = stage_reduce_each_seconds(tables.layers[0], shape, tables.options());
-    answer.reduced_each = exposed_reduce(each, shape.reduced_as(), window, 1, d.data_overlap, p);
+    answer.reduced_each = exposed_reduce(each, Sharing::kWeights, window, 1, d.data_overlap, p);
     exposed += (m - 1) * answer.reduced_each;
   }
   out.model_flops = tables.flops_per_sample() * d.global_batch;

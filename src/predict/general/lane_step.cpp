@@ -78,7 +78,7 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
     const LaneTime& own = stages.front()[lane];
     const double forward = own.on_path * lane_alone(context, work, lane).ranks.front().forward;
     window = one_stage_window(quickest, forward * (own.one > 0 ? quickest / own.one : 1));
-    answer.reduced_each = exposed_reduce(reductions.each, sharing,
+    answer.reduced_each = exposed_reduce(reductions.each, Sharing::kWeights,
                                          one_stage_window(own.one, forward), 1, overlaps, p);
   }
   const double exposed =
