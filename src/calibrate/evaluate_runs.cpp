@@ -10,7 +10,7 @@ namespace {
 
 cost::Basis basis_of(const Run& run, const cost::StackLibrary& library) {
   cost::Stack stack = library.resolve(run.stack, run.site);
-  stack.options = cost::options_for(stack.options, run.degrees.precision);
+  stack.options = cost::options_for(stack.options, run.degrees.precision, run.degrees.state_types);
   stack.options.attention = run.attention;
   return cost::Basis(stack);
 }

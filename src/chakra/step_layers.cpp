@@ -144,10 +144,17 @@ class Maker {
     const bool divided = division.pieces > 1;
     const bool each = shape_.gathers_each() && divided;
     Collectives& reduce = each ? out.scatter : out.reduce;
-    if (divided) add(reduce, CommType::kReduceScatter, inner, gradients);
+    // ZeRO-2 scatters in every micro-batch; replicas are reduced once.
+    const bool scatters = each || shape_.reduces_each;
+    if (divided)
+      add(scatters ? out.scatter : out.reduce, CommType::kReduceScatter, inner, gradients);
     if (division.outer.group.size > 1)
       add(reduce, CommType::kAllReduce, outer, gradients / division.pieces);
-    if (divided) add(each ? out.gather : out.regather, CommType::kAllGather, inner, own);
+    if (divided)
+      add(each                     ? out.gather
+          : shape_.gathers_forward ? out.before_forward
+                                   : out.regather,
+          CommType::kAllGather, inner, own);
   }
 
   // Seconds of a stage's kernels by pass, and of the collectives between them.

@@ -38,10 +38,11 @@ struct Basis {
     out.stack = std::move(other);
     return out;
   }
-  // Returns the basis with the stack's bytes per element set for this precision (options_for).
-  Basis in_precision(cluster::Precision precision) const {
+  // Returns the basis with the stack's bytes per element set for this precision, and for the
+  // formats that a plan sets (options_for).
+  Basis in_precision(cluster::Precision precision, const plan::StateTypes& types = {}) const {
     Basis out = *this;
-    out.stack.options = options_for(out.stack.options, precision);
+    out.stack.options = options_for(out.stack.options, precision, types);
     return out;
   }
 };

@@ -150,6 +150,8 @@ inline cluster::Cluster any_cluster(int num_devices) {
 inline Stack any_stack() {
   Stack stack = builtin_stacks().resolve(*rc::gen::elementOf(builtin_stacks().stack_names()));
   stack.options.attention = pick({plan::Attention::kFlash, plan::Attention::kUnfused});
+  stack.options.zero2 =
+      pick({Zero2Rule::kReduceOnce, Zero2Rule::kReduceEach, Zero2Rule::kGatherEach});
   if (*rc::gen::inRange(0, 3) == 0)
     for (const ParameterInfo& info : parameter_table())
       if (*rc::gen::arbitrary<bool>())

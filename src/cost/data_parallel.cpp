@@ -44,6 +44,19 @@ double reduce_seconds(const Division& division, double parameters, const StackOp
   return seconds;
 }
 
+double reduce_each_seconds(const Division& division, double parameters,
+                           const StackOptions& options) {
+  if (parameters <= 0 || division.pieces <= 1 || options.zero2 == Zero2Rule::kReduceOnce) return 0;
+  const double gathered =
+      options.zero2 == Zero2Rule::kGatherEach ? parameters * options.gather_bytes : 0;
+  return scatter(division, parameters * options.reduce_bytes) +
+         (gathered > 0 ? gather(division, gathered) : 0);
+}
+
+bool keeps_gradients(const StackOptions& options, double num_micro_batches) {
+  return options.zero2 == Zero2Rule::kReduceOnce && num_micro_batches > 1;
+}
+
 double shard_seconds(const Division& division, double parameters, double layers,
                      const StackOptions& options) {
   if (parameters <= 0 || division.pieces <= 1) return 0;
@@ -75,12 +88,35 @@ double exposed_reduce(double reduce, Sharing sharing, const ReductionWindow& win
                    reduce / interleave - overlap * own});
 }
 
+namespace {
+
+// Bytes that the update of one parameter reads and writes.
+double touched_bytes(const StackOptions& options) {
+  return options.gradient_bytes + 2 * options.optimizer_bytes + 2;
+}
+
+}  // namespace
+
+bool host_updates(plan::Tier tier, const StackOptions& options) {
+  return options.host_update && (tier == plan::Tier::kHost || tier == plan::Tier::kNvme);
+}
+
+double host_update_seconds(double parameters, const StackOptions& options, const Machine& machine) {
+  return parameters * touched_bytes(options) * machine.devices_per_node /
+         machine.parameters.host_update_rate;
+}
+
+double update_copy_bytes(plan::Tier tier, const StackOptions& options) {
+  const bool stays = tier == plan::Tier::kHost && options.host_update;
+  return stays ? std::max(options.gradient_bytes, options.gather_bytes) : options.optimizer_bytes;
+}
+
 double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine,
                          cluster::Precision precision) {
   const double measured = machine.update[static_cast<std::size_t>(precision)];
   if (measured > 0) return parameters * measured;
-  const double touched = parameters * (options.gradient_bytes + 2 * options.optimizer_bytes + 2);
-  return touched * machine.parameters.optimizer_passes / machine.memory_rate;
+  return parameters * touched_bytes(options) * machine.parameters.optimizer_passes /
+         machine.memory_rate;
 }
 
 }  // namespace nereus::cost

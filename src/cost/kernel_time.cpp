@@ -350,6 +350,7 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
       double slow = divides(op.head_dim, 8) ? 1 : model.misaligned_head;
       if (model.fused_attention) {
         const double done = flops * (op.causal ? visible_share(op) : 1);
+        cost.skipped = flops - done;
         cost.forward = done * slow / model.attention_rate + model.gap;
         cost.backward =
             2.5 * done * slow / (model.attention_rate * model.attention_backward) + model.gap;

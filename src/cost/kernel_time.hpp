@@ -164,6 +164,7 @@ struct OperatorCost {
   double backward = 0;
   double weight_gradient = 0;  // part of `backward`
   double flops = 0;            // forward, on this rank
+  double skipped = 0;          // part of `flops`: masked tiles, which a fused kernel skips
   double bytes = 0;            // bytes moved in the forward pass, on this rank
   double saved = 0;
   double parameters = 0;

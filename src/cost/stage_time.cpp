@@ -50,7 +50,7 @@ StageRules stage_rules(const Machine& machine, const StackOptions& options, cons
   rules.host_expert = p.host_expert;
   rules.expert_exposed = 1 - p.expert_overlap;
   rules.host_fallback = p.host_fallback;
-  rules.accumulate_seconds = p.accumulate_bytes / machine.memory_rate;
+  rules.accumulate_seconds = p.accumulate_bytes * options.accumulate_traffic / machine.memory_rate;
   return rules;
 }
 

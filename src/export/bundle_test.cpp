@@ -212,6 +212,26 @@ std::vector<plan::Plan> many_plans() {
     n.zero = 2;
     n.schedule = plan::Schedule::kInterleaved;
   });
+  add(dense, [](Degrees& n) {  // Megatron-LM
+    using plan::NumberType;
+    n.zero = 1;
+    n.precision = Precision::kFp8;
+    n.state_types = {NumberType::kBf16, NumberType::kBf16, NumberType::kFp8, NumberType::kFp8,
+                     NumberType::kFp16};
+  });
+  add(dense, [](Degrees& n) {  // DeepSpeed
+    n.zero = 2;
+    n.state_types.gradients = plan::NumberType::kBf16;
+    n.state_types.reduced = plan::NumberType::kFp32;
+  });
+  add(dense, [](Degrees& n) {  // torchtitan
+    using plan::NumberType;
+    n.zero = 3;
+    n.state_types = {.gradients = NumberType::kBf16,
+                     .reduced = NumberType::kBf16,
+                     .moments = NumberType::kBf16,
+                     .master = NumberType::kNone};
+  });
   add(experts, [](Degrees& n) {
     n.ep = 8;
     n.zero = 3;

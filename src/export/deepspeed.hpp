@@ -7,6 +7,7 @@
 //   zero           zero_optimization.stage; zero_group of stage 3: mics_shard_size (MiCS)
 //   data_overlap   zero_optimization.overlap_comm
 //   offload        offload_optimizer (a share by ratio under stage 3), offload_param (stage 3)
+//   state_types    communication_data_type (reduced), data_types.grad_accum_dtype (gradients)
 //   precision      bf16, fp16; neither = fp32
 //   recompute full --gradient_checkpointing of the trainer
 // These need program code instead of JSON, and are therefore errors: pipeline stages

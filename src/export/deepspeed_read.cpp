@@ -93,18 +93,39 @@ void read_zero(spec::Reader& json, plan::Degrees& d, Reading& reading, ErrorList
   zero.skip_rest();
 }
 
+// "bfp16" is an older spelling.
+void read_type(spec::Reader& reader, const char* key, plan::NumberType& type) {
+  const std::string word = reader.optional_string(key);
+  if (word.empty()) return;
+  const auto known = plan::parse_number_type(word == "bfp16" ? "bf16" : word);
+  if (known && plan::allows(plan::kStateTypeParts[0], *known))
+    type = *known;
+  else
+    reader.fail(key, "import.value", fmt::format("{}: no number format '{}'", key, word),
+                plan::allowed_words(plan::kStateTypeParts[0]));
+}
+
+void read_types(spec::Reader& json, plan::StateTypes& types) {
+  read_type(json, "communication_data_type", types.reduced);
+  spec::Reader sums = json.optional_table("data_types");
+  if (!sums.present()) return;
+  read_type(sums, "grad_accum_dtype", types.gradients);
+  sums.skip_rest();
+}
+
 }  // namespace
 
 const KeySet& deepspeed_keys() {
   static const KeySet kKeys = {
       "train_batch_size train_micro_batch_size_per_gpu gradient_accumulation_steps "
-      "zero_optimization bf16 bfloat16 fp16 tensor_parallel activation_checkpointing",
+      "zero_optimization bf16 bfloat16 fp16 tensor_parallel activation_checkpointing "
+      "communication_data_type data_types",
       "optimizer scheduler amp gradient_clipping zero_allow_untested_optimizer "
       "zero_force_ds_cpu_optimizer steps_per_print wall_clock_breakdown memory_breakdown "
       "dump_state "
-      "sparse_gradients prescale_gradients gradient_predivide_factor communication_data_type "
+      "sparse_gradients prescale_gradients gradient_predivide_factor "
       "seq_parallel_comm_data_type disable_allgather graph_harvesting aio pipeline checkpoint "
-      "data_types flops_profiler tensorboard wandb csv_monitor comms_logger comet elasticity "
+      "flops_profiler tensorboard wandb csv_monitor comms_logger comet elasticity "
       "autotuning compression_training data_efficiency curriculum_learning eigenvalue "
       "progressive_layer_drop sparse_attention quantize_training hybrid_engine compile "
       "use_data_before_expert_parallelism dataloader_drop_last vocabulary_size torch_autocast "
@@ -169,6 +190,7 @@ Reading read_deepspeed(const Bundle& files, const Hints& hints, const ReadReques
            "(auto)"});
     }
   }
+  read_types(json, d.state_types);
   if (trainer.checkpointing) d.recompute = Recompute::kFull;
   if (!trainer.checkpointing_said && json.raw("activation_checkpointing") != nullptr) {
     d.recompute = Recompute::kFull;

@@ -53,6 +53,7 @@ void check_deepspeed(const RegularPlan& regular, ErrorList& errors) {
      "after the pass",
      "zero 1, or a plan without data overlap");
   cannot_offload_elsewhere(errors, kDeepspeed, d);
+  cannot_set_types(errors, kDeepspeed, d.state_types, {"reduced", "gradients"});
   no(d.offload.activations > 0, "activations of Hugging Face models in host memory");
   no(d.offload.optimizer > 0 && d.zero == 0, "an optimizer in host memory without ZeRO", "zero 1");
   no(d.offload.optimizer > 0 && d.offload.optimizer < 1 && d.zero != 3,
@@ -97,6 +98,10 @@ Bundle write_deepspeed(const plan::Plan& plan, const RegularPlan& regular, const
     json["tensor_parallel"] = {{"autotp_size", d.tp}, {"tp_overlap_comm", d.tensor_overlap}};
   if (d.precision == Precision::kBf16) json["bf16"] = {{"enabled", true}};
   if (d.precision == Precision::kFp16) json["fp16"] = {{"enabled", true}};
+  if (d.state_types.reduced != plan::NumberType::kStack)
+    json["communication_data_type"] = to_string(d.state_types.reduced);
+  if (d.state_types.gradients != plan::NumberType::kStack)
+    json["data_types"] = {{"grad_accum_dtype", to_string(d.state_types.gradients)}};
   json["gradient_clipping"] = 1.0;
   json["optimizer"] = {{"type", "AdamW"}, {"params", {{"lr", 1e-4}, {"weight_decay", 0.1}}}};
   json["steps_per_print"] = 1;

@@ -46,6 +46,7 @@ void check_fsdp(const RegularPlan& regular, ErrorList& errors) {
      "recompute all blocks");
   no(!d.data_overlap, "gathering and reduction that do not overlap: FSDP always prefetches");
   cannot_offload_parts(errors, kFsdp, d);
+  cannot_set_types(errors, kFsdp, d.state_types);
   no(d.precision != Precision::kBf16 && d.precision != Precision::kFp16 &&
          d.precision != Precision::kFp32 && d.precision != Precision::kFp8,
      fmt::format("training in {}", to_string(d.precision)), "bf16, fp16, fp32 or fp8");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/format.hpp"
@@ -59,6 +60,16 @@ void cannot_offload_elsewhere(ErrorList& errors, Engine engine, const plan::Degr
   if (d.offload.none() || d.offload.tier == plan::Tier::kHost) return;
   cannot(errors, engine, fmt::format("offload to {} memory", to_string(d.offload.tier)),
          "offload to host memory");
+}
+
+void cannot_set_types(ErrorList& errors, Engine engine, const plan::StateTypes& types,
+                      std::initializer_list<std::string_view> parts) {
+  for (const plan::StateTypePart& part : plan::kStateTypeParts)
+    if (types.*part.type != plan::NumberType::kStack &&
+        std::find(parts.begin(), parts.end(), part.name) == parts.end())
+      cannot(errors, engine,
+             fmt::format("{} in {} in its configuration", part.name, to_string(types.*part.type)),
+             fmt::format("leave {} to the stack", part.name));
 }
 
 void cannot_offload_parts(ErrorList& errors, Engine engine, const plan::Degrees& d) {

@@ -40,6 +40,10 @@ void cannot_offload_elsewhere(ErrorList& errors, Engine engine, const plan::Degr
 // which offloads either all sharded state or none.
 void cannot_offload_parts(ErrorList& errors, Engine engine, const plan::Degrees& degrees);
 
+// Adds an error for every number format of state that the plan sets, except for these parts.
+void cannot_set_types(ErrorList& errors, Engine engine, const plan::StateTypes& types,
+                      std::initializer_list<std::string_view> parts = {});
+
 // Quotes a word so that a shell reads it back unchanged.
 std::string shell_word(const std::string& text);
 

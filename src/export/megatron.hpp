@@ -14,6 +14,8 @@
 //   data_overlap           --overlap-grad-reduce [--overlap-param-gather]
 //   tensor_overlap         --tp-comm-overlap
 //   offload                --optimizer-cpu-offload, --cpu-offloading-num-layers
+//   state_types            --grad-reduce-in-bf16 (gradients and reduced), --fp8-param-gather,
+//                          --exp-avg-dtype, --exp-avg-sq-dtype, --main-params-dtype
 //   precision              --bf16, --fp16, --fp8-format with --fp8-recipe, --fp4-format
 // The rules that Megatron-LM checks (validate_args of the commit in megatron_flags.hpp) are errors
 // here too.

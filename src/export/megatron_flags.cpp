@@ -29,18 +29,19 @@ constexpr std::string_view kRead = R"(
 --overlap-param-gather --optimizer-cpu-offload --optimizer-offload-fraction
 --cpu-offloading-num-layers --fp16 --bf16 --fp8-format --fp8-recipe --fp4-format --fp4-recipe
 --mtp-num-layers --window-attn-skip-freq --zero-stage --deepspeed --no-pipeline-parallel --pad-vocab-size-to
+--grad-reduce-in-bf16 --fp8-param-gather --use-precision-aware-optimizer --main-params-dtype
+--exp-avg-dtype --exp-avg-sq-dtype
 )";
 
 // These change time or memory, and plans have no word for them.
 constexpr std::string_view kCost = R"(
- --grad-reduce-in-bf16 --attention-backend
+--attention-backend
 --moe-expert-capacity-factor --moe-pad-expert-input-to-capacity
 --moe-layer-recompute --moe-enable-deepep --moe-shared-expert-overlap
 --overlap-moe-expert-parallel-comm --delay-wgrad-compute --distribute-saved-activations
---fp8-param-gather --fp4-param-gather --first-last-layers-bf16 --num-layers-at-start-in-bf16
+--fp4-param-gather --first-last-layers-bf16 --num-layers-at-start-in-bf16
 --num-layers-at-end-in-bf16 --no-fp8-wgrad --transformer-impl --use-legacy-models
---use-precision-aware-optimizer --main-grads-dtype --main-params-dtype --exp-avg-dtype
---exp-avg-sq-dtype --optimizer --enable-cuda-graph --external-cuda-graph --cuda-graph-impl
+--main-grads-dtype --optimizer --enable-cuda-graph --external-cuda-graph --cuda-graph-impl
 --cuda-graph-scope --no-masked-softmax-fusion
 --no-bias-gelu-fusion --no-bias-swiglu-fusion --no-bias-dropout-fusion --no-rope-fusion
 --cross-entropy-loss-fusion --cross-entropy-fusion-impl --no-overlap-p2p-communication

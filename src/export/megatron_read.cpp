@@ -126,6 +126,29 @@ void read_state(Flags& flags, plan::Degrees& d, Reading& reading) {
     d.offload.optimizer = flags.number("--optimizer-offload-fraction", 1.0);
 }
 
+void read_types(Flags& flags, plan::StateTypes& types, Reading& reading) {
+  using plan::NumberType;
+  if (flags.has("--grad-reduce-in-bf16")) types.gradients = types.reduced = NumberType::kBf16;
+  if (flags.has("--fp8-param-gather")) types.gathered = NumberType::kFp8;
+  const auto read = [&](std::string_view flag, const plan::StateTypePart& part) {
+    const std::string word = flags.text(flag);
+    const std::optional<NumberType> type = plan::parse_number_type(word);
+    if (!word.empty() && (!type || !plan::allows(part, *type)))
+      flags.fail(flag, "import.value", fmt::format("no number format '{}'", word),
+                 plan::allowed_words(part));
+    return word.empty() || !type ? NumberType::kStack : *type;
+  };
+  for (const plan::StateTypePart& part : plan::kStateTypeParts) {
+    if (part.type == &plan::StateTypes::moments) {
+      types.moments = read("--exp-avg-dtype", part);
+      if (const NumberType other = read("--exp-avg-sq-dtype", part); other != types.moments)
+        note(reading.not_counted, "--exp-avg-sq-dtype, which differs from --exp-avg-dtype",
+             flags.line_of("--exp-avg-sq-dtype"));
+    }
+    if (part.type == &plan::StateTypes::master) types.master = read("--main-params-dtype", part);
+  }
+}
+
 void read_recompute(Flags& flags, plan::Degrees& d, Reading& reading) {
   std::string granularity = flags.text("--recompute-granularity");
   if (flags.has("--recompute-activations")) granularity = "selective";
@@ -238,6 +261,7 @@ Reading read_megatron(const TextFile& file, const Hints& hints, const ReadReques
   if (const int offloaded = flags.whole("--cpu-offloading-num-layers", 0); offloaded > 0)
     d.offload.activations = std::min(1.0, double(offloaded) / std::max(1, layers));
   d.precision = read_precision(flags);
+  read_types(flags, d.state_types, reading);
   for (const LeftOut& left : script.left_out)
     note(reading.not_understood, fmt::format("{}: its lines are ignored", left.what), left.line);
   errors.throw_if_any();

@@ -72,6 +72,34 @@ void check_model(const plan::Plan& plan, ErrorList& errors) {
                    shape.value_head_dim, shape.head_dim));
 }
 
+// Sums and reductions have one type, --grad-reduce-in-bf16; the optimizer's types need its
+// precision-aware form, which shards its state.
+void check_types(const plan::Degrees& d, ErrorList& errors) {
+  using plan::NumberType;
+  const plan::StateTypes& types = d.state_types;
+  const auto no = [&](bool wrong, const std::string& what, const std::string& hint = {}) {
+    if (wrong) cannot(errors, kMegatron, what, hint);
+  };
+  const auto is_16_bit = [](NumberType type) { return type == NumberType::kBf16; };
+  no((types.gradients != NumberType::kStack || types.reduced != NumberType::kStack) &&
+         !(is_16_bit(types.gradients) && is_16_bit(types.reduced)),
+     "gradients that are accumulated in one type and reduced in another, or in a type that is not "
+     "bf16",
+     "--state-types gradients=bf16,reduced=bf16, or none of the two");
+  const bool fp8 = d.precision == Precision::kFp8 || d.precision == Precision::kMxfp8;
+  no(types.gathered != NumberType::kStack && !(types.gathered == NumberType::kFp8 && fp8),
+     fmt::format("weights gathered in {} when training in {}", to_string(types.gathered),
+                 to_string(d.precision)),
+     "fp8 with precision fp8 or mxfp8");
+  no(types.moments == NumberType::kInt8, "moments in int8", "fp8");
+  no(types.master == NumberType::kBf16 || types.master == NumberType::kNone,
+     types.master == NumberType::kNone ? "training without master weights"
+                                       : "master weights in bf16",
+     "master fp16 or fp32");
+  no((types.moments != NumberType::kStack || types.master != NumberType::kStack) && d.zero == 0,
+     "types of the optimizer's state without a distributed optimizer", "zero 1");
+}
+
 void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const StackFacts& stack,
                    ErrorList& errors) {
   const plan::Degrees& d = regular.degrees;
@@ -123,6 +151,7 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
     default:
       break;
   }
+  check_types(d, errors);
   if (experts && d.tp > 1 && d.ep > 1 && !d.sequence_parallel)
     no("experts and tensor parallelism without sequence parallelism", "--sequence-parallel");
 }
@@ -248,8 +277,18 @@ void state_arguments(const plan::Degrees& d, Arguments& out) {
   if (d.offload.optimizer > 0) {
     out.flag("--optimizer-cpu-offload");
     out.flag("--optimizer-offload-fraction", d.offload.optimizer);
-    out.flag("--use-precision-aware-optimizer");
   }
+  using plan::NumberType;
+  const plan::StateTypes& types = d.state_types;
+  if (types.gradients == NumberType::kBf16) out.flag("--grad-reduce-in-bf16");
+  if (types.gathered == NumberType::kFp8) out.flag("--fp8-param-gather");
+  const bool sets = types.moments != NumberType::kStack || types.master != NumberType::kStack;
+  if (d.offload.optimizer > 0 || sets) out.flag("--use-precision-aware-optimizer");
+  if (types.moments != NumberType::kStack) {
+    out.flag("--exp-avg-dtype", to_string(types.moments));
+    out.flag("--exp-avg-sq-dtype", to_string(types.moments));
+  }
+  if (types.master != NumberType::kStack) out.flag("--main-params-dtype", to_string(types.master));
 }
 
 void plan_arguments(const RegularPlan& regular, const plan::Plan& plan, Arguments& out) {

@@ -13,6 +13,8 @@
 //   recompute        activation_checkpoint.mode; selective_ac_option 2 = every other block
 //   tensor_overlap   enable_async_tensor_parallel, with training.compile
 //   offload          training.enable_cpu_offload: weights and optimizer together
+//   state_types      training.mixed_precision_reduce; training.dtype bfloat16 = master none with
+//                    gradients and moments in bf16
 //   precision        training.mixed_precision_param; model.converters float8, mx
 // A model is a flavor that is registered in torchtitan's code: any other shape is an error.
 //

@@ -31,8 +31,8 @@ const std::vector<TitanSection>& torchtitan_sections() {
       {"lr_scheduler", {"", "warmup_steps decay_ratio decay_type lr_min min_lr_factor"}},
       {"training",
        {"local_batch_size batch_size global_batch_size seq_len enable_cpu_offload "
-        "mixed_precision_param compile",
-        "dataset dataset_path max_norm steps mixed_precision_reduce dtype gc_freq gc_debug seed "
+        "mixed_precision_param mixed_precision_reduce dtype compile",
+        "dataset dataset_path max_norm steps gc_freq gc_debug seed "
         "deterministic"}},
       {"parallelism",
        {"data_parallel_replicate_degree data_parallel_shard_degree fsdp_reshard_after_forward "

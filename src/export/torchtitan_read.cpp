@@ -228,6 +228,16 @@ Reading read_torchtitan(const Bundle& files, const Hints& hints, const ReadReque
     d.offload.weights = d.offload.optimizer = 1;
   if (training.optional_string("mixed_precision_param", "bfloat16") == "float32")
     d.precision = Precision::kFp32;
+  using plan::NumberType;
+  if (training.has("mixed_precision_reduce"))
+    d.state_types.reduced =
+        training.optional_string("mixed_precision_reduce", "float32") == "bfloat16"
+            ? NumberType::kBf16
+            : NumberType::kFp32;
+  if (training.optional_string("dtype", "float32") == "bfloat16") {
+    d.state_types.master = NumberType::kNone;
+    d.state_types.gradients = d.state_types.moments = NumberType::kBf16;
+  }
   for (const std::string& converter : model.optional_strings("converters")) {
     if (converter == "float8") d.precision = Precision::kFp8;
     if (converter == "mx") d.precision = Precision::kMxfp8;

@@ -89,6 +89,17 @@ void check_rest(const RegularPlan& regular, const StackFacts& stack, ErrorList& 
      fmt::format("recompute of {} per stage", counted(d.recompute_blocks, "block")),
      "recompute all blocks");
   cannot_offload_parts(errors, kTorchtitan, d);
+  using plan::NumberType;
+  const plan::StateTypes& types = d.state_types;
+  const bool small = types.master == NumberType::kNone;
+  if (small)
+    cannot_set_types(errors, kTorchtitan, types, {"reduced", "master", "gradients", "moments"});
+  else
+    cannot_set_types(errors, kTorchtitan, types, {"reduced"});
+  no(small && (types.gradients != NumberType::kBf16 || types.moments != NumberType::kBf16),
+     "weights without master copies, but gradients or moments in another type than bf16",
+     "--state-types master=none,gradients=bf16,moments=bf16");
+  no(types.reduced == NumberType::kFp16, "gradients reduced in fp16", "reduced bf16 or fp32");
   no(d.precision != Precision::kBf16 && d.precision != Precision::kFp32 &&
          d.precision != Precision::kFp8 && d.precision != Precision::kMxfp8,
      fmt::format("training in {}", to_string(d.precision)), "bf16, fp32, fp8 or mxfp8");
@@ -123,13 +134,20 @@ std::string toml(const RegularPlan& regular, const Flavor& flavor, int seq,
   std::string converters;
   if (d.precision == Precision::kFp8) converters = "\"float8\"";
   if (d.precision == Precision::kMxfp8) converters = "\"mx\"";
+  using plan::NumberType;
+  std::string types;
+  if (d.state_types.reduced != NumberType::kStack)
+    types += fmt::format("mixed_precision_reduce = \"{}\"\n",
+                         d.state_types.reduced == NumberType::kFp32 ? "float32" : "bfloat16");
+  if (d.state_types.master == NumberType::kNone) types += "dtype = \"bfloat16\"\n";
   std::string text = fmt::format(
       "[model]\nname = \"{}\"\nflavor = \"{}\"\nconverters = [{}]\n\n"
       "[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\n"
-      "mixed_precision_param = \"{}\"\nenable_cpu_offload = {}\ncompile = {}\nsteps = 100\n"
+      "mixed_precision_param = \"{}\"\n{}enable_cpu_offload = {}\ncompile = {}\nsteps = 100\n"
       "dataset = \"c4_test\"\n\n",
       flavor.name, flavor.flavor, converters, local, d.global_batch, seq,
-      d.precision == Precision::kFp32 ? "float32" : "bfloat16", d.offload.weights == 1, compile);
+      d.precision == Precision::kFp32 ? "float32" : "bfloat16", types, d.offload.weights == 1,
+      compile);
   const int group = d.zero == 0 ? 1 : d.zero_group > 0 ? d.zero_group / d.cp : d.dp;
   text += fmt::format(
       "[parallelism]\ndata_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n"

@@ -92,6 +92,7 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
   d.precision = placement.precision;
   d.schedule = placement.schedule;
   d.context = placement.context;
+  d.state_types = placement.state_types;
   d.offload = read_offload(run);
   for (const LayerRun& other : placement.runs) {  // the first run may hold no experts
     d.ep = std::max(d.ep, other.ep);

@@ -48,6 +48,7 @@ void fill_axes(Degrees& d, const DegreesRequest& request, int devices) {
 // Whether a derived value is worth reporting: not if it is always the same.
 bool is_chosen(std::string_view name, bool has_tables) {
   if (name == "table_split") return has_tables;
+  if (name == "state_types") return false;  // as the stack
   return name != "recompute_blocks" && name != "tensor_overlap" && name != "data_overlap";
 }
 

@@ -79,6 +79,7 @@ inline constexpr std::tuple kDegrees{
     field("context", "--context", &D::context, &R::context),
     field("table_split", "--table-split", &D::table_split, &R::table_split),
     field("offload", "--offload", &D::offload, &R::offload),
+    field("state_types", "--state-types", &D::state_types, &R::state_types),
 };
 inline constexpr RequestField<int> kSeq{"seq", "--seq", &R::seq};
 

@@ -10,6 +10,8 @@ template <class T>
 T other_than(const T& value) {
   if constexpr (std::is_same_v<T, Offload>)
     return {.weights = 0.25, .optimizer = 1, .activations = 0.5, .tier = Tier::kNvme};
+  else if constexpr (std::is_same_v<T, StateTypes>)
+    return {.reduced = NumberType::kBf16, .moments = NumberType::kInt8};
   else if constexpr (std::is_same_v<T, bool>)
     return !value;
   else if constexpr (std::is_same_v<T, int>)

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cluster/device.hpp"
+#include "plan/state_types.hpp"
 
 namespace nereus::plan {
 
@@ -81,6 +82,7 @@ struct Degrees {
   ContextKind context = ContextKind::kZigzag;
   TableSplit table_split = TableSplit::kTable;
   Offload offload{};
+  StateTypes state_types{};  // number formats of gradients, gathered weights and optimizer state
 
   int num_ranks() const { return tp * pp * dp * cp; }
   // Micro-batches per replica and step.
@@ -103,6 +105,7 @@ struct DegreesRequest {
   std::optional<ContextKind> context{};
   std::optional<TableSplit> table_split{};
   std::optional<Offload> offload{};
+  std::optional<StateTypes> state_types{};
 };
 
 }  // namespace nereus::plan

@@ -143,6 +143,7 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
   placement.data_overlap = d.data_overlap;
   placement.schedule = d.schedule;
   placement.context = d.context;
+  placement.state_types = d.state_types;
 
   const LayerSpan span = layer_span(model);
   const int num_stages = d.pp * d.interleave;

@@ -170,6 +170,7 @@ struct Placement {
   Schedule schedule = Schedule::k1f1b;
   ContextKind context = ContextKind::kZigzag;
   Gather gather = Gather::kPerMicroBatch;
+  StateTypes state_types{};
   bool operator==(const Placement&) const = default;
 };
 

@@ -95,9 +95,25 @@ void visit_fields(V& v, Like<Offload> auto& offload) {
 }
 
 template <class V>
+void visit_fields(V& v, Like<StateTypes> auto& types) {
+  for (const StateTypePart& part : kStateTypeParts) v(part.name, types.*part.type);
+  v.check([&](Reader& r) {
+    for (const StateTypePart& part : kStateTypeParts)
+      if (!allows(part, types.*part.type))
+        r.fail(part.name, "spec.choice",
+               fmt::format("{}: {} is not possible", part.name, to_string(types.*part.type)),
+               allowed_words(part));
+  });
+}
+
+template <class V>
 void visit_fields(V& v, Like<Degrees> auto& degrees) {
   for_each_degree([&](const auto& field) {
     auto& value = degrees.*field.degree;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, StateTypes>) {
+      v(field.name, value);  // only written if it is not the stack's
+      return;
+    }
     const auto visit = [&](const auto&... range) {
       if (field.needed)
         v.needed(field.name, value, range...);
@@ -210,6 +226,7 @@ void visit_fields(V& v, Like<Placement> auto& p) {
   v.always("schedule", p.schedule);
   v.always("context", p.context);
   v.always("gather", p.gather);
+  v("state_types", p.state_types);
   v.needed("runs", p.runs);
 }
 

@@ -8,10 +8,10 @@ using plan::Degrees;
 
 namespace {
 
-Shards shards_of(int zero, int pieces, bool keeps_whole) {
+Shards shards_of(int zero, int pieces, bool whole_gradients) {
   Shards shards;
   if (zero >= 1) shards.optimizer = pieces;
-  if (zero >= 2 && !keeps_whole) shards.gradients = pieces;
+  if (zero >= 2 && !whole_gradients) shards.gradients = pieces;
   if (zero >= 3) shards.weights = pieces;
   return shards;
 }
@@ -47,14 +47,19 @@ PlanShape plan_shape(const Tables& tables, const Degrees& d) {
   shape.sharing = zero == 0   ? Sharing::kCopies
                   : zero == 3 ? Sharing::kWeights
                               : Sharing::kOptimizer;
+  const StackOptions& options = tables.options();
+  shape.reduces_each = zero == 2 && !shape.keeps_whole && options.zero2 != Zero2Rule::kReduceOnce;
+  shape.gathers_forward = shape.reduces_each && options.zero2 == Zero2Rule::kGatherEach;
+  const bool whole_gradients =
+      shape.keeps_whole || (zero == 2 && keeps_gradients(options, shape.num_micro_batches));
   shape.dense = divide(machine, group, d.tp, zero > 0 ? pieces : 1);
   const int stage_ranks = group * d.tp;
   if (dual) copy_twice(shape.dense, machine, stage_ranks * (d.pp - 1));
-  shape.dense_shards = shards_of(zero, pieces, shape.keeps_whole);
+  shape.dense_shards = shards_of(zero, pieces, whole_gradients);
   if (shape.has_experts) {
     shape.experts = divide(machine, expert_group, expert_cut, zero > 0 ? expert_pieces : 1);
     if (dual) copy_twice(shape.experts, machine, stage_ranks * (d.pp - 1));
-    shape.expert_shards = shards_of(zero, expert_pieces, shape.keeps_whole);
+    shape.expert_shards = shards_of(zero, expert_pieces, whole_gradients);
   }
   return shape;
 }

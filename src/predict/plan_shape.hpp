@@ -3,7 +3,8 @@
 // The dense weights of a tensor slice are on dp x cp ranks, tp apart. An expert slice is on its
 // data group, whose ranks are ep x expert_tp apart. ZeRO 1 shards the optimizer state, 2 also
 // gradients, 3 also weights, over zero_group neighbors of the group (all of it by default). Under a
-// pipeline, weights are gathered once per step and kept, and gradients stay whole. DualPipe keeps
+// pipeline, weights are gathered once per step and kept, and gradients stay whole; without one,
+// ZeRO-2 reduces them in every micro-batch if the stack does (Zero2Rule). DualPipe keeps
 // every stage on two pipeline ranks; here the pair counts as one, with half of the micro-batches.
 //
 //   const PlanShape shape = plan_shape(tables, degrees);
@@ -30,6 +31,9 @@ struct PlanShape {
   int num_micro_batches = 1;
   Sharing sharing = Sharing::kCopies;
   bool keeps_whole = false;  // sharded weights are gathered once per step
+  // Gradients are sharded, weights are whole, and every micro-batch is reduced (ZeRO-2).
+  bool reduces_each = false;
+  bool gathers_forward = false;  // and gathers weights before its forward pass
   bool has_experts = false;
   Division dense;
   Division experts;
@@ -39,6 +43,7 @@ struct PlanShape {
   bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole; }
   // Weights that are gathered once per step need the same collectives as a sharded optimizer.
   Sharing reduced_as() const {
+    if (gathers_forward) return Sharing::kWeights;
     return sharing == Sharing::kWeights && keeps_whole ? Sharing::kOptimizer : sharing;
   }
 };

@@ -47,6 +47,7 @@ struct StepSums {
   double reduce = 0;                                          // seconds
   double first_reduce = 0;                                    // of the first stage
   double optimized = 0;                                       // parameters that a rank updates
+  double hosted = 0;                                          // part of them that its host updates
   double copied = 0;  // seconds in which state passes from and to its tier during the update
   double most_parameters = -1;
 };
@@ -63,7 +64,9 @@ void take_step(StepSums& step, const StageSums& sums, double window, const PlanS
   }
   const double updates = sum.parameters / shape.dense_shards.optimizer +
                          sum.expert_parameters / shape.expert_shards.optimizer;
+  const double hosted = host_updates(d.offload.tier, options) ? updates * d.offload.optimizer : 0;
   step.optimized = std::max(step.optimized, updates);
+  step.hosted = std::max(step.hosted, hosted);
   step.copied = std::max(step.copied, update_copy_seconds(sums, updates, d, tables));
 }
 
@@ -86,7 +89,8 @@ void add_step(Prediction& out, const StepSums& step, const Degrees& d, const Tab
     out.busy += rows.update;
   }
   out.busy += update;
-  out.add(Part::kOffload, std::max(0.0, step.copied - update));
+  const double hosted = host_update_seconds(step.hosted, options, machine);
+  out.add(Part::kOffload, std::max(0.0, std::max(step.copied, hosted) - update));
 }
 
 // A regular plan with what its tables hold.
@@ -190,8 +194,13 @@ Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
   ReductionWindow window{kBackward * step.quickest, kBackward * later};
   if (d.pp == 1)
     window = one_stage_window(step.quickest, forward_alone(tables.layers[0], tables.machine()));
-  const double exposed = exposed_reduce(step.reduce, shape.reduced_as(), window,
-                                        shape.pipeline.interleave, d.data_overlap, p);
+  double exposed = exposed_reduce(step.reduce, shape.reduced_as(), window,
+                                  shape.pipeline.interleave, d.data_overlap, p);
+  if (shape.reduces_each) {
+    const double each = stage_reduce_each_seconds(tables.layers[0], shape, tables.options());
+    answer.reduced_each = exposed_reduce(each, Sharing::kWeights, window, 1, d.data_overlap, p);
+    exposed += (m - 1) * answer.reduced_each;
+  }
   out.model_flops = tables.flops_per_sample() * d.global_batch;
   const double peak = tables.machine().device.peak_of(d.precision).value;
   if (d.pp > 1) out.add(Part::kPipelineComm, stall_seconds(load, shape.pipeline, p));

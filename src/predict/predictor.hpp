@@ -1,6 +1,7 @@
 // The time and memory of one training step of a regular plan, in closed form.
 //
 //   step = m T + bubble + transfers + gradient reduction + optimizer + host
+// (ZeRO-2 without a pipeline: a reduction in each micro-batch, cost/data_parallel.hpp)
 // with m micro-batches and T the slowest stage's forward and backward pass for one of them. Each
 // term has a file that explains it:
 //   cost/kernel_time.hpp, cost/layer_cost.hpp   a layer's kernels and its collectives
@@ -56,6 +57,9 @@ class Predictor {
     Prediction prediction;
     bool exact = true;
     double pipeline = 0;  // part of the step that stages, messages and gradient reduction take
+    // Part of `pipeline`: exposed seconds of the reduction in each micro-batch but the last
+    // (ZeRO-2).
+    double reduced_each = 0;
   };
   using Counts = std::function<bool(const Prediction&)>;
   Sketch sketch(const plan::Degrees& degrees, const Counts& counts);

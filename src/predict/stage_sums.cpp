@@ -130,7 +130,8 @@ double copy_seconds(const StageSums& sums, const PlanShape& shape, const Degrees
 double update_copy_seconds(const StageSums& sums, double updates, const Degrees& d,
                            const Tables& tables) {
   if (d.offload.none()) return 0;
-  const double optimizer = updates * d.offload.optimizer * tables.options().optimizer_bytes;
+  const double optimizer =
+      updates * d.offload.optimizer * update_copy_bytes(d.offload.tier, tables.options());
   const int kinds = (optimizer > 0 ? 1 : 0) + (sums.copied_weights > 0 ? 1 : 0);
   return tables.machine()
       .tier(d.offload.tier)
@@ -171,6 +172,15 @@ double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
     seconds += reduce_seconds(shape.dense, sum.parameters, options);
   if (shape.has_experts && (!each || shape.experts.pieces == 1))
     seconds += reduce_seconds(shape.experts, sum.expert_parameters, options);
+  return seconds;
+}
+
+double stage_reduce_each_seconds(const LayerTime& sum, const PlanShape& shape,
+                                 const StackOptions& options) {
+  if (!shape.reduces_each) return 0;
+  double seconds = reduce_each_seconds(shape.dense, sum.parameters, options);
+  if (shape.has_experts)
+    seconds += reduce_each_seconds(shape.experts, sum.expert_parameters, options);
   return seconds;
 }
 

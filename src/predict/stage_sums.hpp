@@ -38,7 +38,8 @@ TableStep table_step_of(const plan::Degrees& degrees, const Tables& tables);
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const plan::Degrees& degrees,
                     const Tables& tables);
 // Time to copy, once per step, while `updates` parameters are updated: the offloaded part of their
-// optimizer state and weights, in and out at the same time.
+// optimizer state and weights, in and out at the same time; gradients out and weights in if the
+// host updates them.
 double update_copy_seconds(const StageSums& sums, double updates, const plan::Degrees& degrees,
                            const Tables& tables);
 double sharding_seconds(const StageWork& work, const PlanShape& shape, const StackOptions& options);
@@ -51,5 +52,8 @@ StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow*
 // micro-batch.
 double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
                             const StackOptions& options);
+// Seconds of the reduction in every micro-batch but the last (ZeRO-2); 0 if there is none.
+double stage_reduce_each_seconds(const LayerTime& sum, const PlanShape& shape,
+                                 const StackOptions& options);
 
 }  // namespace nereus::cost

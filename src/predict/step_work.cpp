@@ -117,6 +117,7 @@ StepWork Predictor::work(const Degrees& d) {
   lane.ranks_per_team = d.tp * d.cp;
   lane.send_overlap = p.pipeline_overlap;
   lane.num_micro_batches = tables.num_micro_batches(d);
+  lane.reduced_each = whole.reduced_each;
   for (int team = 0; team < d.dp; ++team) {
     std::vector<int>& ranks = lane.ranks.emplace_back();
     for (int rank = 0; rank < d.pp; ++rank)

@@ -50,6 +50,9 @@ struct LaneWork {
   // Share of each virtual stage's passes in which the device waits for collectives of its team
   // (tensor, context, experts, gathering of sharded weights).
   std::vector<double> communication;
+  // Seconds in which the device waits, after the backward pass of every micro-batch but the last,
+  // for the reduction of sharded gradients (ZeRO-2); only without a pipeline.
+  double reduced_each = 0;
   double send_overlap = 0;  // share of a send in the steady state that is overlapped
   double closing = 0;       // seconds once per step: host, stalls of the software
   int num_teams() const { return static_cast<int>(ranks.size()); }

@@ -37,6 +37,10 @@ PassTimes pass_times(const cost::LaneWork& lane, const PipelineSize& size, bool 
     times.stages.push_back(stage_times(passes, apart));
   for (const cost::PassSeconds& passes : lane.last)
     times.last.push_back(stage_times(passes, apart));
+  if (lane.reduced_each > 0 && lane.num_micro_batches > 1) {
+    if (times.last.empty()) times.last = times.stages;
+    times.stages.front().weight += picoseconds(lane.reduced_each);
+  }
   const double shown = blocking ? 1 - lane.send_overlap : 1;
   if (holds_ends && !lane.send.empty())
     times.ends = picoseconds(shown * *std::max_element(lane.send.begin(), lane.send.end()));

@@ -7,6 +7,9 @@
 // often as the others, although they exchange messages with only one neighbor
 // (cost/pipeline_time.hpp); not under ZB-V and DualPipe. Varuna sends while it computes.
 //
+// If every micro-batch reduces its gradients (ZeRO-2), the exposed part of that belongs to its
+// backward pass; the last one is simulated with the step's reduction (simulate/reduction.hpp).
+//
 // The passes have the schedule's order, or a given order. If the schedule has no order for this
 // placement of stages on ranks, or for so few micro-batches, schedule/greedy.hpp makes one.
 //

@@ -23,9 +23,13 @@ RankStatistics rank_of(const cost::StepWork& work, const SimulatedStep& step,
   out.first_rank = lane.ranks[team.team][r];
   double collectives = 0;
   for (std::size_t i = 0; i < played.ops.size(); ++i) {
-    const auto v = static_cast<std::size_t>(step.order_of(team)[r][i].stage);
-    if (v < lane.communication.size())
-      collectives += lane.communication[v] * seconds(played.ops[i].end - played.ops[i].start);
+    const PipelineOp& op = step.order_of(team)[r][i];
+    const auto v = static_cast<std::size_t>(op.stage);
+    const double takes = seconds(played.ops[i].end - played.ops[i].start);
+    const bool reduces = op.pass == Pass::kBackward && op.micro_batch + 1 < lane.num_micro_batches;
+    const double reduced = reduces ? std::min(takes, lane.reduced_each) : 0;
+    collectives += reduced;
+    if (v < lane.communication.size()) collectives += lane.communication[v] * (takes - reduced);
   }
   out.collectives = collectives;
   out.compute = seconds(played.busy) - collectives;

@@ -110,6 +110,8 @@ namespace nereus::cost {
   X(accumulate_bytes, 4, 0, 30, "B",                                                               \
     "memory traffic per parameter to add one micro-batch's gradients")                             \
   X(optimizer_passes, 1.0, 0.3, 6.0, "", "memory passes of the optimizer relative to a fused one") \
+  X(host_update_rate, 1.17e11, 1e9, 1e13, "B",                                                     \
+    "bytes per second at which one node's host updates offloaded optimizer state")                 \
   X(network_jitter, 0, 0, 0.5, "",                                                                 \
     "growth of collective time per doubling of the number of nodes")                               \
   X(pipelined_latency, 0, 0, 1e-3, "s",                                                            \

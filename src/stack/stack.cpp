@@ -22,14 +22,62 @@ void merge(Settings& into, const Settings& from) {
 
 }  // namespace
 
-StackOptions options_for(StackOptions options, cluster::Precision precision) {
+namespace {
+
+double bytes_of(plan::NumberType type) {
+  switch (type) {
+    case plan::NumberType::kFp32:
+      return 4;
+    case plan::NumberType::kBf16:
+    case plan::NumberType::kFp16:
+      return 2;
+    case plan::NumberType::kFp8:
+      return 1;
+    case plan::NumberType::kInt8:
+      return 1 + 4.0 / 2048;
+    case plan::NumberType::kStack:
+    case plan::NumberType::kNone:
+      break;
+  }
+  return 0;
+}
+
+void set_types(StackOptions& options, const plan::StateTypes& types) {
+  using plan::NumberType;
+  const auto set = [](double& bytes, NumberType type) {
+    if (type != NumberType::kStack) bytes = bytes_of(type);
+  };
+  const double before = options.gradient_bytes;
+  set(options.gradient_bytes, types.gradients);
+  // The sum is read and written, the micro-batch's 16-bit gradient is read.
+  options.accumulate_traffic = (2 * options.gradient_bytes + 2) / (2 * before + 2);
+  set(options.reduce_bytes, types.reduced);
+  set(options.gather_bytes, types.gathered);
+  double moments = std::min(8.0, options.optimizer_bytes);
+  double master = options.optimizer_bytes - moments;
+  if (types.moments != NumberType::kStack) moments = 2 * bytes_of(types.moments);
+  if (types.master == NumberType::kNone) {
+    master = 0;
+    options.weight_bytes = std::min(options.weight_bytes, 2.0);
+  } else if (master > 0 || options.weight_bytes < 4) {  // fp32 weights need no copy
+    set(master, types.master);
+  }
+  options.optimizer_bytes = master + moments;
+}
+
+}  // namespace
+
+StackOptions options_for(StackOptions options, cluster::Precision precision,
+                         const plan::StateTypes& types) {
   double width = 0;
   if (precision == cluster::Precision::kFp32 || precision == cluster::Precision::kTf32) width = 4;
   if (precision == cluster::Precision::kFp64) width = 8;
-  if (width == 0) return options;
-  options.weight_bytes = options.gradient_bytes = width;
-  options.reduce_bytes = options.gather_bytes = width;
-  options.optimizer_bytes = 2 * width;
+  if (width > 0) {
+    options.weight_bytes = options.gradient_bytes = width;
+    options.reduce_bytes = options.gather_bytes = width;
+    options.optimizer_bytes = 2 * width;
+  }
+  if (types != plan::StateTypes{}) set_types(options, types);
   return options;
 }
 

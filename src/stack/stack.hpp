@@ -25,6 +25,14 @@ enum class StageRule { kEven, kBalanced, kEnds };
 // What "selective" recompute repeats: the attention core (Megatron), or every other block
 // (torchtitan).
 enum class SelectiveRule { kAttention, kEveryOtherBlock };
+// What an engine that shards gradients but keeps weights whole (ZeRO-2, without a pipeline)
+// communicates in every micro-batch.
+enum class Zero2Rule {
+  kReduceOnce,  // nothing: gradients stay whole until the step ends (PyTorch, gradient sync off)
+  kReduceEach,  // reduce-scatters gradients (DeepSpeed, Megatron-FSDP)
+  // Also all-gathers weights before the forward pass (PyTorch FSDP2, reshard_after_forward=False).
+  kGatherEach
+};
 // The meaning of the memory that a stack reports.
 enum class MemoryReport { kWorstRankReserved, kFirstRankAllocated };
 
@@ -32,21 +40,31 @@ struct StackOptions {
   plan::Attention attention = plan::Attention::kFlash;
   StageRule stages = StageRule::kEven;
   SelectiveRule selective = SelectiveRule::kAttention;
+  Zero2Rule zero2 = Zero2Rule::kReduceEach;
   MemoryReport memory_report = MemoryReport::kWorstRankReserved;
-  double weight_bytes = 2;        // per parameter, as stored
-  double gradient_bytes = 4;      // per parameter, as accumulated
-  double optimizer_bytes = 12;    // per parameter: master weight and two moments
-  double reduce_bytes = 4;        // per parameter, in gradient reductions
-  double gather_bytes = 2;        // per parameter, in all-gathers of weights
+  double weight_bytes = 2;      // per parameter, as stored
+  double gradient_bytes = 4;    // per parameter, as accumulated
+  double optimizer_bytes = 12;  // per parameter: master weight and two moments
+  double reduce_bytes = 4;      // per parameter, in gradient reductions
+  double gather_bytes = 2;      // per parameter, in all-gathers of weights
+  // Traffic to accumulate gradients, relative to the stack's own type; set by options_for.
+  double accumulate_traffic = 1;
   bool regather_backward = true;  // ZeRO-3 frees weights after forward
+  // The host updates optimizer state that is in its memory or on its drives; else the state streams
+  // through the device (cost/data_parallel.hpp).
+  bool host_update = true;
   bool local_batch_split =
       false;  // `micro_batch` is a rank's local batch; the pipeline cuts it into pp pieces
   bool operator==(const StackOptions&) const = default;
 };
 
 // The bytes per parameter for a precision: training in plain 32 or 64 bits keeps no master copy,
-// and communicates in the precision of computation.
-StackOptions options_for(StackOptions options, cluster::Precision precision);
+// and communicates in the precision of computation. Then the formats that a plan sets
+// (plan/state_types.hpp): of the stack's optimizer bytes up to eight are two moments, and the rest
+// is the master copy. Without one, the weights are 16-bit. int8 moments also have an fp32 scale for
+// each block of 2048 (Dettmers 2022).
+StackOptions options_for(StackOptions options, cluster::Precision precision,
+                         const plan::StateTypes& types = {});
 
 // The meaning of a blank field in a table of runs for this stack; documented in the stack's file.
 struct RunDefaults {

@@ -104,6 +104,10 @@ void read_options(Reader& at, StackOptions& o) {
   o.selective = at.optional_enum("selective_recompute", o.selective,
                                  {{"attention", SelectiveRule::kAttention},
                                   {"every-other-block", SelectiveRule::kEveryOtherBlock}});
+  o.zero2 = at.optional_enum("zero2", o.zero2,
+                             {{"reduce-once", Zero2Rule::kReduceOnce},
+                              {"reduce-each", Zero2Rule::kReduceEach},
+                              {"gather-each", Zero2Rule::kGatherEach}});
   o.memory_report = at.optional_enum("memory_report", o.memory_report,
                                      {{"worst-rank-reserved", MemoryReport::kWorstRankReserved},
                                       {"first-rank-allocated", MemoryReport::kFirstRankAllocated}});
@@ -113,6 +117,7 @@ void read_options(Reader& at, StackOptions& o) {
   o.reduce_bytes = at.optional_double("reduce_bytes", o.reduce_bytes, 0.5, 8);
   o.gather_bytes = at.optional_double("gather_bytes", o.gather_bytes, 0.5, 8);
   o.regather_backward = at.optional_bool("regather_backward", o.regather_backward);
+  o.host_update = at.optional_bool("host_update", o.host_update);
   o.local_batch_split = at.optional_bool("local_batch_split", o.local_batch_split);
 }
 

@@ -24,6 +24,10 @@ nlohmann::ordered_json degrees_json(const plan::Degrees& d) {
     if constexpr (std::is_same_v<T, plan::TableSplit> || std::is_same_v<T, plan::Offload>) {
       // The split of tables is reported for models that have tables (prediction_report), and
       // offload is reported before the precision.
+    } else if constexpr (std::is_same_v<T, plan::StateTypes>) {
+      for (const plan::StateTypePart& part : plan::kStateTypeParts)
+        if (value.*part.type != plan::NumberType::kStack)
+          json["state_types"][std::string(part.name)] = to_string(value.*part.type);
     } else if constexpr (std::is_enum_v<T>) {
       if (std::is_same_v<T, cluster::Precision>) json["offload"] = offload_json(d.offload);
       json[std::string(field.name)] = to_string(value);

@@ -7,6 +7,7 @@
 #include "api/reports/sources_report.hpp"
 #include "base/format.hpp"
 #include "cost/measured_network.hpp"
+#include "model/causal_flops.hpp"
 
 namespace nereus::api {
 
@@ -99,6 +100,9 @@ std::string degrees_text(const plan::Degrees& d) {
     if (share > 0)
       text += fmt::format(", {:.3g} % of {} {}", 100 * share, what, tier_text(d.offload.tier));
   if (d.pp > 1) text += fmt::format(", {}", to_string(d.schedule));
+  for (const plan::StateTypePart& part : plan::kStateTypeParts)
+    if (d.state_types.*part.type != plan::NumberType::kStack)
+      text += fmt::format(", {} {}", part.name, to_string(d.state_types.*part.type));
   return text;
 }
 
@@ -121,6 +125,12 @@ std::string links_text(const app::ResolvedPlan& plan) {
 }
 
 }  // namespace
+
+double causal_mfu(const app::PredictAnswer& answer) {
+  const model::Model& model = answer.plan.model;
+  const double whole = model.training_flops();
+  return whole > 0 ? answer.prediction.mfu * (model::causal_training_flops(model) / whole) : 0;
+}
 
 Table prediction_summary(const app::PredictAnswer& answer) {
   const cost::Prediction& p = answer.prediction;
@@ -149,6 +159,8 @@ Table prediction_summary(const app::PredictAnswer& answer) {
   add("rate", answer.counts_tokens ? "tokens/s per device" : "samples/s per device",
       format_significant(answer.rate_per_device, 4));
   add("model_flops_utilization", "MFU", p.mfu, Unit::kShare);
+  if (const double causal = causal_mfu(answer); causal < p.mfu)
+    add("model_flops_utilization_causal", "MFU, causal", causal, Unit::kShare);
   add("memory", "memory",
       fmt::format("{} of {} on the fullest rank: {}", format_bytes(Bytes{p.memory.total}),
                   format_bytes(Bytes{p.memory.capacity}), fits_text(p)));
@@ -215,6 +227,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   json[answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device"] =
       answer.rate_per_device;
   json["model_flops_utilization"] = p.mfu;
+  json["model_flops_utilization_causal"] = causal_mfu(answer);
   json["fits"] = p.fits;
   Json parts;
   for (int i = 0; i < cost::kNumMemoryParts; ++i)
@@ -289,6 +302,7 @@ Table prediction_row(const app::PredictAnswer& answer) {
   add(answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device",
       answer.rate_per_device);
   add("model_flops_utilization", p.mfu);
+  add("model_flops_utilization_causal", causal_mfu(answer));
   add("fits", p.fits);
   add("worst_rank_bytes", p.memory.total);
   add("capacity_bytes", p.memory.capacity);
@@ -305,10 +319,11 @@ Report prediction_report(const app::PredictAnswer& answer) {
   Table summary = prediction_summary(answer);
   if (const std::string derived = derived_text(answer.plan); !derived.empty())
     summary.notes.push_back("derived, not given: " + derived);
-  if (answer.prediction.mfu > 0.8)
+  if (causal_mfu(answer) < answer.prediction.mfu)
     summary.notes.push_back(
-        "MFU counts attention over the full square, as is usual, although causal kernels skip "
-        "half of it.");
+        "MFU counts attention over the full square; \"MFU, causal\" counts causal attention once, "
+        "as "
+        "most papers do.");
   Report report{.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
                 .json = prediction_json(answer)};
   if (answer.plan.basis.layers) report.tables.push_back(sources_table(answer));

@@ -15,6 +15,9 @@ void add_prediction_options(Command& command, app::PredictRequest& request);
 std::string degrees_text(const plan::Degrees& degrees);
 std::string_view tier_text(plan::Tier tier);  // "on host", "in expanded memory"
 
+// Model FLOPs utilization with causal attention counted once (model/causal_flops.hpp).
+double causal_mfu(const app::PredictAnswer& answer);
+
 Report prediction_report(const app::PredictAnswer& answer);
 // One row of raw numbers, for CSV.
 Table prediction_row(const app::PredictAnswer& answer);

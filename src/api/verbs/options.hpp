@@ -29,6 +29,8 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees);
 // Parses one value of --offload, such as "expanded:optimizer=0.5,weights=1", and adds it to earlier
 // ones.
 void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors);
+// Parses one value of --state-types, such as "reduced=bf16,moments=int8", and adds it to `types`.
+void parse_state_types(const std::string& text, plan::StateTypes& types, ErrorList& errors);
 void add_calibration_options(Command& command, app::CalibrationRequest& calibration);
 
 }  // namespace nereus::api

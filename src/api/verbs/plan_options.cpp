@@ -76,6 +76,10 @@ constexpr OptionHelp kHelp[] = {
     {"--offload",
      "share of each part to offload, such as weights=1, optimizer=0.5 or activations=0.25; TIER "
      "is host (default), expanded or nvme"},
+    {"--state-types",
+     "number formats that differ from the stack's: gradients and reduced (fp32, bf16, fp16), "
+     "gathered (fp32, bf16, fp16, fp8), moments (fp32, bf16, fp16, fp8, int8), master (fp32, "
+     "bf16, fp16, none)"},
     {"--precision", "precision of matrix products"},
     {"--context", "context-parallel scheme (default: zigzag for a causal mask, else ring)"},
     {"--table-split",
@@ -108,6 +112,14 @@ void add_degree(Command& command, const plan::RequestField<T>& field, std::optio
         field.option, "[TIER:]PART=SHARE[,...]",
         [&degrees](const std::string& text, ErrorList& errors) {
           parse_offload(text, degrees, errors);
+        },
+        help);
+  else if constexpr (std::is_same_v<T, plan::StateTypes>)
+    command.pairs(
+        field.option, "PART=TYPE[,...]",
+        [&degrees](const std::string& text, ErrorList& errors) {
+          if (!degrees.state_types) degrees.state_types.emplace();
+          parse_state_types(text, *degrees.state_types, errors);
         },
         help);
   else if constexpr (std::is_same_v<T, bool>)
@@ -147,6 +159,34 @@ void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorL
     begin = comma + 1;
   }
   if (right) degrees.offload = offload;
+}
+
+void parse_state_types(const std::string& text, plan::StateTypes& types, ErrorList& errors) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string one = text.substr(begin, comma - begin);
+    begin = comma + 1;
+    const std::size_t equals = one.find('=');
+    const std::string name = one.substr(0, equals);
+    const auto* part =
+        std::find_if(std::begin(plan::kStateTypeParts), std::end(plan::kStateTypeParts),
+                     [&](const plan::StateTypePart& own) { return own.name == name; });
+    if (part == std::end(plan::kStateTypeParts)) {
+      std::vector<std::string> names;
+      for (const plan::StateTypePart& own : plan::kStateTypeParts) names.emplace_back(own.name);
+      errors.add(unknown_word("cli.bad-value", fmt::format("--state-types has no part '{}'", name),
+                              name, names));
+      continue;
+    }
+    const auto type = equals == std::string::npos
+                          ? std::nullopt
+                          : plan::parse_number_type(std::string_view(one).substr(equals + 1));
+    if (!type || !plan::allows(*part, *type))
+      errors.add("cli.bad-value", fmt::format("--state-types takes PART=TYPE, not '{}'", one), {},
+                 fmt::format("{}: {}", name, plan::allowed_words(*part)));
+    else
+      types.*part->type = *type;
+  }
 }
 
 void add_model_options(Command& command, app::ModelRequest& model) {

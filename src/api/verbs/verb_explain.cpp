@@ -43,13 +43,19 @@ Table operators_table(const app::ExplainAnswer& answer) {
                           {"forward_s", "forward", Unit::kSeconds},
                           {"backward_s", "backward", Unit::kSeconds},
                           {"flops_per_s", "rate", Unit::kFlopsPerSecond}}};
+  bool skips = false;
   for (const app::OperatorLine& line : answer.operators) {
     const cost::OperatorCost& c = line.cost;
-    table.rows.push_back({line.layer, line.name, line.kind, line.shape, c.flops, c.bytes, c.forward,
-                          c.backward,
-                          c.forward > 0 && c.flops > 0 ? Cell{c.flops / c.forward} : Cell{}});
+    table.rows.push_back(
+        {line.layer, line.name, line.kind, line.shape, c.flops, c.bytes, c.forward, c.backward,
+         c.forward > 0 && c.flops > 0 ? Cell{(c.flops - c.skipped) / c.forward} : Cell{}});
+    skips = skips || c.skipped > 0;
   }
   table.notes.push_back("FLOPs and bytes are for the forward pass of one micro-batch on one rank.");
+  if (skips)
+    table.notes.push_back(
+        "FLOPs of causal attention count the full square; its rate counts only what the kernel "
+        "computes.");
   return table;
 }
 

@@ -111,6 +111,14 @@ void add_space_options(Command& command, PlanOptions& request) {
       "what may be offloaded, such as optimizer=0.5 for half of the optimizer's state (default: "
       "none); any = try shares of optimizer, activations and weights in steps of 1/8, on every "
       "memory tier of the nodes");
+  command.pairs(
+      "--state-types", "PART=TYPE[,...]",
+      [&choices](const std::string& text, ErrorList& errors) {
+        parse_state_types(text, choices.state_types, errors);
+      },
+      "number formats of every plan's state, such as reduced=bf16 or moments=int8 (default: those "
+      "of "
+      "the stack)");
   command.toggle("--sequence-parallel", request.sequence_parallel,
                  "only plans with sequence parallelism (=off: only without)");
   command.toggle("--tensor-overlap", request.tensor_overlap,

@@ -232,6 +232,7 @@ std::optional<Change> best_change(const ResolvedPlan& plan, const Degrees& degre
   search::Choices choices;
   choices.global_batch = degrees.global_batch;
   choices.precision = degrees.precision;
+  choices.state_types = degrees.state_types;
   search::SearchOptions options;
   options.top = 1;
   options.accept = [&](const Degrees& d) { return can_express(engine, plan, d, facts); };

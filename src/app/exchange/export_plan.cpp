@@ -85,8 +85,12 @@ std::string other_software(const plan::Plan& plan, const std::string& made_for,
   const cost::StackLibrary& library = cost::builtin_stacks();
   if (!library.has(made_for) || descends(library, made_for, root)) return {};
   const cost::Basis there(library.resolve(usual));
-  ResolvedPlan own{plan.model,   plan.cluster,   there.in_precision(plan.placement.precision),
-                   plan.degrees, plan.placement, {}};
+  ResolvedPlan own{plan.model,
+                   plan.cluster,
+                   there.in_precision(plan.placement.precision, plan.placement.state_types),
+                   plan.degrees,
+                   plan.placement,
+                   {}};
   const PredictAnswer answer = predict(std::move(own));
   const cost::Prediction& p = answer.prediction;
   return fmt::format(

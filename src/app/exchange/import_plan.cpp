@@ -212,7 +212,8 @@ ImportAnswer import_plan(const ImportRequest& request) {
   resolved.basis = cost::Basis(stack);
   use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.basis);
   check_precision(resolved.basis, reading.degrees.precision);
-  resolved.basis = resolved.basis.in_precision(reading.degrees.precision);
+  resolved.basis =
+      resolved.basis.in_precision(reading.degrees.precision, reading.degrees.state_types);
   resolved.degrees = answer.plan.degrees;
   resolved.placement = answer.plan.placement;
   answer.prediction = predict(std::move(resolved));

@@ -29,8 +29,8 @@ void refuse_others(const PlanRequest& request, const Inputs& inputs) {
                  fmt::format("{} is not supported on clusters with several kinds of node", what),
                  {}, "--tp, --micro-batch, --zero, --recompute, --headroom");
   };
-  for (const std::string& option :
-       search::given_options(c, {"--tp", "--max-tp", "--micro-batch", "--zero", "--recompute"}))
+  for (const std::string& option : search::given_options(
+           c, {"--tp", "--max-tp", "--micro-batch", "--zero", "--recompute", "--state-types"}))
     refuse(true, option);
   refuse(!request.nodes.empty(), "--nodes");
   refuse(request.engine.has_value(), "--engine");
@@ -99,6 +99,7 @@ mixed::MixedOptions mixed_options(const search::Choices& choices,
   mixed::MixedOptions options;
   options.global_batch = choices.global_batch;
   options.precision = choices.precision;
+  options.state_types = choices.state_types;
   options.headroom = given.headroom;
   options.tensor_degrees = choices.tp;
   options.max_tp = choices.max_tp;
@@ -118,7 +119,7 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
   choices.precision = mixed_precision(request, inputs);
   if (!request.precision) answer.derived.push_back("precision");
   check_precision(inputs.basis, choices.precision);
-  answer.inputs.basis = answer.inputs.basis.in_precision(choices.precision);
+  answer.inputs.basis = answer.inputs.basis.in_precision(choices.precision, choices.state_types);
 
   mixed::MixedOptions options = mixed_options(choices, request.options);
   if (bytes_of_state(inputs) > (1 - options.headroom) * memory_of(inputs.cluster)) {

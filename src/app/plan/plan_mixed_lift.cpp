@@ -195,7 +195,7 @@ class MixedLifter {
   cost::Basis basis_of(const cluster::Cluster& own) const {
     if (!request_.calibration.stack.empty()) return inputs_.basis;
     return inputs_.basis.with_stack(cost::load_stack(cost::default_stack(inputs_.model, own)))
-        .in_precision(choices_.precision);
+        .in_precision(choices_.precision, choices_.state_types);
   }
 
   // Only the fastest kind, with offload.

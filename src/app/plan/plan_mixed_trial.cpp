@@ -22,13 +22,14 @@ bool allows(const std::vector<T>& list, T value) {
 Inputs load(const PlanRequest& request) {
   Inputs inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
   check_precision(inputs.basis, *request.precision);
-  inputs.basis = inputs.basis.in_precision(*request.precision);
+  inputs.basis = inputs.basis.in_precision(*request.precision, request.choices.state_types);
   return inputs;
 }
 
 mixed::MixedOptions options_of(const PlanRequest& request, Manners manners) {
   mixed::MixedOptions options = mixed_options(request.choices, request.options);
   options.precision = *request.precision;
+  options.state_types = request.choices.state_types;
   options.limit = kLongest;  // no rules of thumb for comparison
   if (manners == Manners::kQuickest) return options;
   options.recompute = {plan::Recompute::kFull};

@@ -114,7 +114,7 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
     for (const Error& error : wrong.list())
       if (error.code == plan::code_of(plan::Rule::kPrecision)) throw Errors({error});
   }
-  answer.inputs.basis = answer.inputs.basis.in_precision(choices.precision);
+  answer.inputs.basis = answer.inputs.basis.in_precision(choices.precision, choices.state_types);
 
   const std::vector<cluster::Cluster> clusters = sizes_of(inputs.cluster, request.nodes);
   search::SearchOptions options = request.options;

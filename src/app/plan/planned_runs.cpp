@@ -63,7 +63,8 @@ PlannedGroup judge(const Group& group, const cost::StackLibrary& library) {
     out.least_predicted = std::min(out.least_predicted, prediction.step);
 
   cost::Stack stack = library.resolve(first.stack, first.site);
-  stack.options = cost::options_for(stack.options, first.degrees.precision);
+  stack.options =
+      cost::options_for(stack.options, first.degrees.precision, first.degrees.state_types);
   stack.options.attention = first.attention;
   const search::SearchResult found = search::search(
       *first.model, {first.cluster}, cost::Basis(stack), space_of(group), {.top = 1});

@@ -221,7 +221,8 @@ ResolvedPlan with_degrees(const PredictRequest& request, Inputs inputs) {
   check_precision(resolved.basis, completed.degrees.precision);
   plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
   resolved.degrees = completed.degrees;
-  resolved.basis = resolved.basis.in_precision(completed.degrees.precision);
+  resolved.basis =
+      resolved.basis.in_precision(completed.degrees.precision, completed.degrees.state_types);
   return resolved;
 }
 
@@ -248,7 +249,8 @@ ResolvedPlan resolve(const PredictRequest& request) {
     resolved.placement = std::move(file.placement);
     use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.basis);
     check_precision(resolved.basis, resolved.placement.precision);
-    resolved.basis = resolved.basis.in_precision(resolved.placement.precision);
+    resolved.basis =
+        resolved.basis.in_precision(resolved.placement.precision, resolved.placement.state_types);
     // The degrees are used instead of the placement if the stack cuts the layers like the file.
     if (file.degrees &&
         cost::expand_for(*file.degrees, resolved.model, resolved.basis.stack) == resolved.placement)

@@ -253,6 +253,12 @@ TrainSetup set_up(const TrainRequest& request) {
     if (!request.launched && !request.elastic) check_processes("ranks", setup.num_ranks, errors);
     collect(errors, [&] { job::memory_limit(request.machine, 0, setup.num_ranks); });
     for (const Error& error : job::check_norm(job.plan, request.training)) errors.add(error);
+    if (const plan::StateTypes& types = job.plan.placement.state_types; types != plan::StateTypes{})
+      errors.add("train.state-types",
+                 fmt::format("the plan has state types {}, but train sums gradients and updates "
+                             "weights in fp32",
+                             plan::to_string(types)),
+                 {}, "a plan without --state-types");
   }
   // One rank of a host reads files through.
   const bool thoroughly = !request.launched || request.launched->local_rank == 0;

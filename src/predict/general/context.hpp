@@ -4,6 +4,7 @@
 //                   read_state(placement, wires)};
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "predict/general/layout.hpp"
@@ -60,8 +61,27 @@ struct Context {
   }
   bool keeps_whole() const { return gather() == plan::Gather::kPerStep; }
   bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole(); }
+  // Whether a slice's gradients are reduced in every micro-batch although its weights are whole
+  // (ZeRO-2). Layer by layer (Gather::kPerPass) a layer's gradients are reduced once.
+  bool reduces_each(const SliceState& slice) const {
+    return slice.gradients_divided && !slice.weights.divided &&
+           gather() == plan::Gather::kPerMicroBatch && options.zero2 != Zero2Rule::kReduceOnce;
+  }
+  bool gathers_forward() const {
+    return sharing == Sharing::kOptimizer && options.zero2 == Zero2Rule::kGatherEach &&
+           std::any_of(states.begin(), states.end(), [&](const RunState& state) {
+             return reduces_each(state.dense) || reduces_each(state.experts);
+           });
+  }
+  // Whether gradients that are sharded once the step ends are whole before.
+  bool keeps_gradients(const plan::LayerRun& run) const {
+    double most = 0;
+    for (const plan::Replicas& r : run.replicas) most = std::max(most, rounds(r).count());
+    return keeps_whole() || (sharing != Sharing::kWeights && cost::keeps_gradients(options, most));
+  }
   // Weights that are gathered once per step need the same collectives as a sharded optimizer.
   Sharing reduced_as() const {
+    if (gathers_forward()) return Sharing::kWeights;
     return sharing == Sharing::kWeights && keeps_whole() ? Sharing::kOptimizer : sharing;
   }
   Rounds rounds(const plan::Replicas& replicas) const {

@@ -63,7 +63,8 @@ Prediction GeneralPredictor::predict(const plan::Placement& placement) {
     const Machine& machine = tables.wires.machine_at(static_cast<int>(rank));
     update = std::max(update, optimizer_seconds(loads[rank].updates, tables.options, machine,
                                                 placement.precision));
-    copied = std::max(copied, loads[rank].copied_seconds);
+    copied = std::max({copied, loads[rank].copied_seconds,
+                       host_update_seconds(loads[rank].host_updates, tables.options, machine)});
     peak += machine.device.peak_of(placement.precision).value;
   }
   out.add(Part::kOptimizer, update);

@@ -98,9 +98,10 @@ class Writer {
     out_.reduce_overlap =
         std::min(out_.reduce_overlap, reduction_overlap(context_.reduced_as(), p));
     const Memory& memory = out_.prediction.memory;
-    lane.closing = lane_step(context_, work_, times_, index, transfers_, reductions_,
-                             memory.total / memory.capacity)
-                       .closing;
+    const LaneStep own = lane_step(context_, work_, times_, index, transfers_, reductions_,
+                                   memory.total / memory.capacity);
+    lane.closing = own.closing;
+    lane.reduced_each = own.reduced_each;
     out_.lanes.push_back(std::move(lane));
   }
 
@@ -138,7 +139,9 @@ class Writer {
     for (std::size_t rank = 0; rank < loads_.size(); ++rank) {
       if (!context_.layout.used[rank]) continue;
       const Machine& machine = context_.wires.machine_at(static_cast<int>(rank));
-      copied = std::max(copied, loads_[rank].copied_seconds);
+      copied =
+          std::max({copied, loads_[rank].copied_seconds,
+                    host_update_seconds(loads_[rank].host_updates, context_.options, machine)});
       update = std::max(update, optimizer_seconds(loads_[rank].updates, context_.options, machine,
                                                   context_.placement.precision));
     }

@@ -73,14 +73,19 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
   const double all = paces[pipeline.slowest].all;
   out.add(Part::kFixed, straggler_seconds(all, context.layout.num_ranks, p));
   const double later = later_chunks(shape, pipeline.own, m);
+  const Sharing sharing = context.reduced_as();
+  const bool overlaps = context.placement.data_overlap;
   ReductionWindow window{kBackward * quickest, kBackward * later};
   if (shape.depth == 1) {
     const LaneTime& own = stages.front()[lane];
     const double forward = own.on_path * lane_alone(context, work, lane).ranks.front().forward;
     window = one_stage_window(quickest, forward * (own.one > 0 ? quickest / own.one : 1));
+    answer.reduced_each = exposed_reduce(reductions.each, Sharing::kWeights,
+                                         one_stage_window(own.one, forward), 1, overlaps, p);
   }
-  const double exposed = exposed_reduce(reductions.longest(), context.reduced_as(), window,
-                                        shape.interleave, context.placement.data_overlap, p);
+  const double exposed =
+      exposed_reduce(reductions.longest(), sharing, window, shape.interleave, overlaps, p) +
+      std::max(0.0, m - 1) * answer.reduced_each;
   double whole = all + exposed;
   double sent = 0;
   if (shape.depth > 1) {

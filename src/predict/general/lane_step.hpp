@@ -15,7 +15,8 @@ namespace nereus::cost::general {
 
 struct LaneStep {
   Prediction prediction;
-  double closing = 0;  // seconds outside stages, messages and reduction: host, stalls
+  double reduced_each = 0;  // exposed seconds of the reduction in each micro-batch but the last
+  double closing = 0;       // seconds outside stages, messages and reduction: host, stalls
 };
 
 // The stack's parameters for a step with several kinds of machine: the worst value of each

@@ -10,20 +10,33 @@ using plan::LayerRun;
 
 namespace {
 
-double stage_reduce_seconds(Context& context, const PhysicalStage& stage) {
-  struct Bucket {
-    const StateGroup* group;
-    double parameters = 0;
-  };
-  std::vector<Bucket> buckets[2];
-  const auto put = [&](std::vector<Bucket>& list, const SliceState& slice, double parameters) {
+// Parameters that are reduced together.
+struct Bucket {
+  const StateGroup* group;
+  double parameters = 0;
+};
+
+void put(std::vector<Bucket>& list, const SliceState& slice, double parameters) {
+  for (Bucket& bucket : list)
+    if (*bucket.group == slice.reduce) {
+      bucket.parameters += parameters;
+      return;
+    }
+  list.push_back({&slice.reduce, parameters});
+}
+
+struct StageSeconds {
+  double once = 0;
+  double each = 0;
+};
+
+StageSeconds stage_reduce_seconds(Context& context, const PhysicalStage& stage) {
+  std::vector<Bucket> once[2];  // of dense weights, of experts
+  std::vector<Bucket> each[2];
+  const auto add = [&](int kind, const SliceState& slice, double parameters) {
     if (parameters <= 0 || (context.gathers_each() && slice.weights.divided)) return;
-    for (Bucket& bucket : list)
-      if (*bucket.group == slice.reduce) {
-        bucket.parameters += parameters;
-        return;
-      }
-    list.push_back({&slice.reduce, parameters});
+    put(once[kind], slice, parameters);
+    if (context.reduces_each(slice)) put(each[kind], slice, parameters);
   };
   for (const int index : stage.runs) {
     const LayerRun& run = context.run(index);
@@ -35,13 +48,16 @@ double stage_reduce_seconds(Context& context, const PhysicalStage& stage) {
       dense += context.costs.dense_parameters(context.placement, kind, run.replicas.front().tp);
       experts += context.costs.expert_parameters(kind, run.ep * run.expert_tp);
     }
-    put(buckets[0], state.dense, dense);
-    put(buckets[1], state.experts, experts);
+    add(0, state.dense, dense);
+    add(1, state.experts, experts);
   }
-  double seconds = 0;
-  for (const auto& list : buckets)
-    for (const Bucket& bucket : list)
-      seconds += reduce_seconds(bucket.group->division, bucket.parameters, context.options);
+  StageSeconds seconds;
+  for (const int kind : {0, 1}) {
+    for (const Bucket& own : once[kind])
+      seconds.once += reduce_seconds(own.group->division, own.parameters, context.options);
+    for (const Bucket& own : each[kind])
+      seconds.each += reduce_each_seconds(own.group->division, own.parameters, context.options);
+  }
   return seconds;
 }
 
@@ -75,7 +91,9 @@ Reductions reductions_of(Context& context) {
   Reductions out;
   out.share.resize(static_cast<std::size_t>(context.placement.runs.back().stage) + 1);
   for (const PhysicalStage& stage : context.layout.stages) {
-    out.seconds.push_back(stage_reduce_seconds(context, stage));
+    const StageSeconds own = stage_reduce_seconds(context, stage);
+    out.seconds.push_back(own.once);
+    if (context.layout.pipeline.depth == 1) out.each = std::max(out.each, own.each);
     add_shares(context, stage, out.share);
   }
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cost/data_parallel.hpp"
 #include "predict/general/table_step.hpp"
 
 namespace nereus::cost::general {
@@ -123,7 +124,7 @@ class Loader {
   void keep_state(int index) {
     const LayerRun& run = context_.run(index);
     const RunState& state = context_.states[index];
-    const bool whole_gradients = context_.keeps_whole();
+    const bool whole_gradients = context_.keeps_gradients(run);
     for (const StateShare& share : run.state) {
       if (share.begin >= share.end) continue;
       const SliceState& slice = share.experts ? state.experts : state.dense;
@@ -186,8 +187,12 @@ class Loader {
       memory.tiers[static_cast<std::size_t>(share.tier)] += held * bytes;
     if (share.peer_copy) return;
     if (share.kind == StateKind::kWeights) memory.held_weights += held;
-    if (share.kind == StateKind::kOptimizer) load.updates += held;
+    if (share.kind == StateKind::kOptimizer) {
+      load.updates += held;
+      if (host_updates(share.tier, options)) load.host_updates += held;
+    }
     if (share.tier == Tier::kDevice) return;
+    if (share.kind == StateKind::kOptimizer) bytes = update_copy_bytes(share.tier, options);
     load.copied_seconds +=
         context_.wires.machine_at(rank).tier(share.tier).seconds(held * bytes, 0);
     if (held > 0) {

@@ -15,6 +15,7 @@ namespace nereus::cost::general {
 struct RankLoad {
   RankMemory memory;
   double updates = 0;         // parameters whose optimizer state the rank keeps
+  double host_updates = 0;    // part of them that its host updates
   double copied_seconds = 0;  // seconds to copy state between the device and offload tiers
 };
 

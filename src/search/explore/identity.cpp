@@ -28,11 +28,11 @@ std::string identity_of(const Study& study, const std::string& commit) {
     all += cluster::cluster_to_json(machine.cluster);
     for (const auto& [number, basis] : machine.bases) {
       const cost::StackOptions& o = basis.stack.options;
-      all += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", basis.stack.name, number,
+      all += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", basis.stack.name, number,
                          static_cast<int>(o.attention), static_cast<int>(o.stages),
-                         static_cast<int>(o.selective), o.weight_bytes, o.gradient_bytes,
-                         o.optimizer_bytes, o.reduce_bytes, o.gather_bytes, o.regather_backward,
-                         o.local_batch_split);
+                         static_cast<int>(o.selective), static_cast<int>(o.zero2), o.weight_bytes,
+                         o.gradient_bytes, o.optimizer_bytes, o.reduce_bytes, o.gather_bytes,
+                         o.regather_backward, o.host_update, o.local_batch_split);
       const cost::Parameters p =
           basis.stack.parameters_for(machine.cluster.groups.front().node.device);
       for (const cost::ParameterInfo& own : cost::parameter_table())

@@ -173,6 +173,7 @@ class Search {
     plan::Placement p;
     p.global_batch = options.global_batch;
     p.precision = options.precision;
+    p.state_types = options.state_types;
     return p;
   }
 

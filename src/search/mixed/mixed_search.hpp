@@ -42,6 +42,7 @@ struct KnownPlan {
 struct MixedOptions {
   int global_batch = 1;
   cluster::Precision precision = cluster::Precision::kBf16;
+  plan::StateTypes state_types{};
   double headroom = 0;
   std::vector<int> tensor_degrees{};         // empty: 1, 2, 4, 8, ... up to a node and max_tp
   int max_tp = 0;                            // 0 = no limit

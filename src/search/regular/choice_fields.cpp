@@ -18,6 +18,7 @@ std::vector<std::string> given_options(const Choices& choices,
     // Without an option of its own only a program can set it.
     add(given, field.option == nullptr ? field.name : field.option);
   });
+  add(choices.state_types != plan::StateTypes{}, "--state-types");
   add(choices.max_tp > 0, "--max-tp");
   return options;
 }

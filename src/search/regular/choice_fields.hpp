@@ -54,8 +54,8 @@ inline constexpr std::tuple kChoices{
 };
 
 // The fields that are not lists: offload_any and offload_tiers (--offload any), max_tp (--max-tp),
-// global_batch and precision, which every planner reads.
-inline constexpr std::size_t kNumOthers = 5;
+// global_batch and precision, which every planner reads, and state_types (--state-types).
+inline constexpr std::size_t kNumOthers = 6;
 static_assert(std::tuple_size_v<decltype(kChoices)> + kNumOthers == count_fields<Choices>(),
               "a field of Choices is not listed");
 

@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 // A search is told of every degree: by a list, or by a value of Choices that every planner reads.
 TEST(ChoiceFields, EveryDegreeHasAChoice) {
-  std::set<std::string_view> listed = {"global_batch", "precision"};
+  std::set<std::string_view> listed = {"global_batch", "precision", "state_types"};
   std::set<std::string_view> degrees = {};
   for_each_choice([&](const auto& field) { EXPECT_TRUE(listed.insert(field.name).second); });
   plan::for_each_degree([&](const auto& field) {
@@ -46,8 +46,9 @@ TEST(ChoiceFields, OptionsNameWhatIsGiven) {
   EXPECT_THAT(given_options(choices), ElementsAre("--offload"));
   choices = {};
   choices.max_tp = 8;
+  choices.state_types.reduced = plan::NumberType::kBf16;
   choices.contexts = {plan::ContextKind::kRing};
-  EXPECT_THAT(given_options(choices), ElementsAre("--context", "--max-tp"));
+  EXPECT_THAT(given_options(choices), ElementsAre("--context", "--state-types", "--max-tp"));
 }
 
 }  // namespace

@@ -113,6 +113,7 @@ void Space::add_layout(const Degree& degree) {
   d.dp = degree.dp;
   d.global_batch = choices_.global_batch;
   d.precision = choices_.precision;
+  d.state_types = choices_.state_types;
   const bool zigzag = causal_ && limits_.seq % (2 * d.cp) == 0;
   std::vector<ContextKind> contexts = choices_.contexts;
   if (d.cp == 1)

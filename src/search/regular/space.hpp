@@ -62,6 +62,7 @@ struct Choices {
   int max_tp = 0;  // 0 = no limit
   int global_batch = 0;
   cluster::Precision precision = cluster::Precision::kBf16;
+  plan::StateTypes state_types{};  // of every candidate
 };
 
 // One recompute setting of a candidate.
