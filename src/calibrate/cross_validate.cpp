@@ -30,7 +30,10 @@ CrossValidation cross_validate(const cost::StackLibrary& library,
     const FitResult fitted = fit_all(library, seen, options);
     for (const Run* run : runs) {
       if (fold_of[run->suite] != fold || run->failed || !run->suspect.empty()) continue;
-      held_out.push_back({run, predict(*run, fitted.library), 0});
+      RowResult row{run, predict(*run, fitted.library)};
+      row.predicted_memory =
+          reported_memory(row.prediction, library.stacks.find(run->stack)->second.options);
+      held_out.push_back(row);
     }
     if (on_fold) on_fold(fold + 1);
   }
@@ -45,6 +48,7 @@ CrossValidation cross_validate(const cost::StackLibrary& library,
   out.folds = folds;
   for (const auto& [set, rows] : by_set) out.sets[set] = summarize(rows);
   for (const auto& [stack, rows] : by_stack) out.stacks[stack] = summarize(rows);
+  out.held_out = std::move(held_out);
   return out;
 }
 

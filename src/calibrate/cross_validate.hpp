@@ -18,6 +18,7 @@ struct CrossValidation {
   // family.
   std::map<std::string, ErrorSummary> sets;
   std::map<std::pair<std::string, std::string>, ErrorSummary> stacks;
+  std::vector<RowResult> held_out;  // neither failed nor suspect
 };
 
 // Models are assigned to folds round robin, ordered by their number of rows, so that folds have

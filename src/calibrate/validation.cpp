@@ -172,7 +172,8 @@ Validation validate(const RunTable& table,
   }
   for (const auto& [set, rows] : suspect_by_set) out.suspect[set] = summarize(rows);
   out.ranking = rank(clean);
-  out.memory = {static_cast<int>(memory_errors.size()), mean(memory_errors), median(memory_errors)};
+  out.memory = {
+      static_cast<int>(memory_errors.size()), mean(memory_errors), median(memory_errors), {}};
   return out;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,16 @@ struct ErrorSummary {
   double bias = 0;            // mean of (predicted - measured) / measured
 };
 
+// How many measured values are in their predictions' intervals (calibrate/coverage.hpp).
+struct IntervalSummary {
+  int rows = 0;  // that have an interval
+  double covered = 0;
+  double median_width = 0;
+};
+
 struct SetSummary {
   ErrorSummary errors;  // rows that are not suspect
+  IntervalSummary intervals;
   double null_mean_abs_error = 0;
   double all_mean_abs_error = 0;  // including suspect rows
   double all_median_abs_error = 0;
@@ -44,6 +53,7 @@ struct MemorySummary {
   int rows = 0;
   double mean_abs_error = 0;
   double median_abs_error = 0;
+  IntervalSummary intervals;
 };
 
 struct FeasibilitySummary {
@@ -58,7 +68,9 @@ struct RowResult {
   cost::Prediction prediction;
   double predicted_memory = 0;  // as the run's software would report it
   bool fits = true;             // if the recipe recomputes as needed: with any recompute
-  bool buildable = true;        // false: the degrees violate a rule, so it could not have run
+  std::optional<double> step_low, step_high;  // 80 %; none if nothing is known of such runs
+  std::optional<double> memory_low, memory_high;
+  bool buildable = true;  // false: the degrees violate a rule, so it could not have run
 };
 
 struct Validation {
@@ -67,6 +79,7 @@ struct Validation {
   std::map<std::string, int> skipped;
   std::map<std::string, int> derived;  // column -> rows that leave it blank, filled in
   ErrorSummary overall;
+  IntervalSummary intervals;
   std::map<std::string, SetSummary> sets;
   std::map<std::string, ErrorSummary> assumed;  // only rows that leave their plan open, by set
   std::map<std::string, ErrorSummary> suspect;  // only suspect rows, by set

@@ -109,11 +109,6 @@ Parameters Stack::parameters_for(const cluster::Device& device) const {
   return parameters;
 }
 
-ExpectedError Stack::expected_on(const cluster::Device& device) const {
-  const auto at = expected.find(family_of(device.short_name));
-  return at == expected.end() ? ExpectedError{} : at->second;
-}
-
 Stack StackLibrary::resolve(std::string_view name, std::string_view site) const {
   const auto found = stacks.find(name);
   if (found == stacks.end()) {
@@ -129,7 +124,8 @@ Stack StackLibrary::resolve(std::string_view name, std::string_view site) const 
   stack.site = site;
   stack.options = found->second.options;
   stack.defaults = found->second.defaults;
-  stack.expected = found->second.expected;
+  stack.software = software_of(name);
+  stack.errors = errors;
   stack.devices = devices;
   stack.device_parents = device_parents;
   std::vector<const StackEntry*> chain;
@@ -144,6 +140,24 @@ Stack StackLibrary::resolve(std::string_view name, std::string_view site) const 
   if (const auto at = sites.find(site); at != sites.end())
     merge(stack.settings, at->second.settings);
   return stack;
+}
+
+std::vector<std::string> StackLibrary::software_of(std::string_view stack) const {
+  std::vector<std::string> software;
+  const auto is_version = [](const StackEntry& parent, std::string_view name) {
+    const auto names_it = [&](const auto& version) { return version.second == name; };
+    return std::any_of(parent.releases.begin(), parent.releases.end(), names_it) ||
+           std::any_of(parent.variants.begin(), parent.variants.end(), names_it);
+  };
+  for (auto at = stacks.find(stack); at != stacks.end();) {
+    if (at->second.limit) return {};
+    const auto parent = stacks.find(at->second.inherits);
+    const bool root = parent == stacks.end();
+    if (root ? software.empty() : !is_version(parent->second, at->first))
+      software.push_back(at->first);
+    at = parent;
+  }
+  return software;
 }
 
 double* StackLibrary::find(const Scope& scope, std::string_view parameter) {

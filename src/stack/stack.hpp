@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,26 +87,19 @@ struct RunDefaults {
 // Numbers set for one scope: parameter name -> value.
 using Settings = std::map<std::string, double, std::less<>>;
 
-// The error of predictions for a stack on one family of devices, for runs (of dense transformers)
-// that the fit had not seen.
-struct ExpectedError {
-  double mean = 0;
-  double median = 0;
-  int rows = 0;  // 0: no run was measured
-  bool operator==(const ExpectedError&) const = default;
-};
+struct ErrorTable;  // stack/error_table.hpp: how far measured runs are from predictions
 
 struct Stack {
   std::string name;
   std::string site;
   StackOptions options;
   RunDefaults defaults;
-  std::map<std::string, ExpectedError, std::less<>> expected;  // by device family
+  std::vector<std::string> software;  // by which errors are known (StackLibrary::software_of)
+  std::shared_ptr<const ErrorTable> errors;  // of the library; null if it has none
   Settings settings;  // those of the ancestors, the stack and the site, merged
   std::map<std::string, Settings, std::less<>> devices;            // by family or canonical name
   std::map<std::string, std::string, std::less<>> device_parents;  // "H200" -> "H100"
   Parameters parameters_for(const cluster::Device& device) const;
-  ExpectedError expected_on(const cluster::Device& device) const;
 };
 
 // "A100" of "A100-SXM-80GB".
@@ -152,7 +146,7 @@ struct StackEntry {
       releases;  // "25.01" -> the stack to use for runs of that release or later, YY.MM
   StackOptions options;
   RunDefaults defaults;
-  std::map<std::string, ExpectedError, std::less<>> expected;  // by device family
+  bool limit = false;  // what the hardware could do at best: no run is expected to reach it
   Settings settings;
 };
 
@@ -172,6 +166,7 @@ struct StackLibrary {
   std::map<std::string, SiteEntry, std::less<>> sites;
   std::vector<FreeNumber> free;
   std::map<std::string, FittedRange, std::less<>> ranges;  // "stack:nanotron.host_layer"
+  std::shared_ptr<const ErrorTable> errors;
 
   bool has(std::string_view stack) const { return stacks.find(stack) != stacks.end(); }
   // Throws Errors for an unknown name, with the nearest known one.
@@ -188,6 +183,9 @@ struct StackLibrary {
   bool applies(const Scope& scope, std::string_view device, std::string_view stack,
                std::string_view site) const;
   std::string site_of_set(std::string_view set) const;  // empty if unknown
+  // The software of a stack, then what it builds on: releases and variants count as their parent,
+  // and the root, from which all inherit, only counts for itself. Empty for a limit.
+  std::vector<std::string> software_of(std::string_view stack) const;
   std::vector<std::string> stack_names() const;
 };
 

@@ -10,6 +10,7 @@
 #include "base/nearest.hpp"
 #include "spec/quantity.hpp"
 #include "spec/reader.hpp"
+#include "stack/error_table.hpp"
 
 namespace nereus::cost {
 
@@ -166,15 +167,8 @@ void read_stack(Reader& at, const std::string& name, StackLibrary& library) {
   for (std::string_view release : releases.keys())
     entry.releases[std::string(release)] = releases.required_string(release);
   releases.finish();
-  Reader expected = at.optional_table("expected_error");
-  for (std::string_view family : expected.keys()) {
-    Reader error = expected.required_table(family);
-    entry.expected[std::string(family)] = {error.required_double("mean", 0),
-                                           error.required_double("median", 0),
-                                           error.required_int("rows", 1)};
-    error.finish();
-  }
-  expected.finish();
+  at.skip("expected_error");  // in files of earlier versions; now in left_out, of all stacks
+  entry.limit = at.optional_bool("limit", entry.limit);
   library.stacks[name] = entry;
   read_numbers(at, {Scope::Kind::kStack, name}, library);
   at.finish();
@@ -192,6 +186,13 @@ void read_site(Reader& at, const std::string& name, StackLibrary& library) {
 }
 
 }  // namespace
+
+void add_errors(StackLibrary& library, std::string_view csv, const std::string& file) {
+  auto table = library.errors ? std::make_shared<ErrorTable>(*library.errors)
+                              : std::make_shared<ErrorTable>();
+  table->merge(parse_error_table(csv, file));
+  library.errors = std::move(table);
+}
 
 std::vector<std::string> overlay_stacks(StackLibrary& library, std::string_view text,
                                         const std::string& file) {
@@ -222,8 +223,10 @@ std::vector<std::string> overlay_stacks(StackLibrary& library, std::string_view 
     read_site(site, std::string(name), library);
   }
   sites.finish();
+  const std::string left_out = at.optional_string("left_out");
   at.finish();
   errors.throw_if_any();
+  if (!left_out.empty()) add_errors(library, left_out, file);
   return names;
 }
 
@@ -231,7 +234,10 @@ const StackLibrary& builtin_stacks() {
   static const StackLibrary kLibrary = [] {
     StackLibrary all;
     for (const EmbeddedFile& file : embedded_files())
-      if (file.path.starts_with("stacks/")) overlay_stacks(all, file.text, std::string(file.path));
+      if (file.path.starts_with("stacks/") && file.path.ends_with(".toml"))
+        overlay_stacks(all, file.text, std::string(file.path));
+    for (const EmbeddedFile& file : embedded_files())
+      if (file.path == "stacks/3-left-out.csv") add_errors(all, file.text, std::string(file.path));
     return all;
   }();
   return kLibrary;
@@ -314,9 +320,6 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
       if (!entry.inherits.empty()) out += fmt::format("inherits = {}\n", quoted(entry.inherits));
       if (!entry.description.empty())
         out += fmt::format("description = {}\n", quoted(entry.description));
-      for (const auto& [family, error] : entry.expected)
-        out += fmt::format("expected_error.{} = {{ mean = {:.4f}, median = {:.4f}, rows = {} }}\n",
-                           family, error.mean, error.median, error.rows);
       settings = &entry.settings;
     } else if (scope.kind == Scope::Kind::kDevice) {
       settings = &library.devices.find(scope.name)->second;
@@ -343,7 +346,8 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
 
 std::string default_stack(const model::Model& model, const cluster::Device& device) {
   if (model.table_layer() >= 0) return "recommender";
-  return builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
+  const std::shared_ptr<const ErrorTable>& errors = builtin_stacks().errors;
+  return errors && errors->has("nemo", family_of(device.short_name)) ? "nemo" : "megatron";
 }
 
 std::string default_stack(const model::Model& model, const cluster::Cluster& cluster) {

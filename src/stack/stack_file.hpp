@@ -13,6 +13,9 @@
 //   [stack.mine.fit]                          # what calibrate may change: prior and spread
 //   host_layer = { prior = "1.5 ms", spread = 0.5 }
 //
+// A text `left_out` before all tables has the errors of the file's stacks on runs that their fit
+// had not seen, as CSV (stack/error_table.hpp).
+//
 // [device.NAME] and [site.NAME] have the same `parameters` and `fit`; a site also has `sets`,
 // `network`, `description` and `source`.
 #pragma once
@@ -32,6 +35,9 @@ const StackLibrary& builtin_stacks();  // read once, at the first call
 // stacks that the file defines.
 std::vector<std::string> overlay_stacks(StackLibrary& library, std::string_view text,
                                         const std::string& file);
+
+// Adds an error table in its CSV form.
+void add_errors(StackLibrary& library, std::string_view csv, const std::string& file);
 
 // Merges a file into the library. Returns the only stack of the file from which no other stack of
 // the file inherits; empty if there is none or more than one.

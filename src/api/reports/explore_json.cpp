@@ -1,5 +1,7 @@
 #include "api/reports/explore_json.hpp"
 
+#include <cmath>
+
 #include "api/form/json.hpp"
 #include "api/reports/degrees_json.hpp"
 #include "predict/prediction.hpp"
@@ -35,6 +37,16 @@ Json point_json(const ExploreAnswer& answer, const PointDetail& point) {
   json["step_s"] = own.found.step;
   json["time_s"] = point.value(Goal::kTime);
   json["money_usd"] = number_or_null(point.value(Goal::kMoney));
+  // 80 %; the job's money grows with its steps.
+  const auto times = [&](double value, double r) {
+    return point.error && value > 0 ? Json(value * std::exp(r)) : Json(nullptr);
+  };
+  const double low = point.error ? point.error->low() : 0;
+  const double high = point.error ? point.error->high() : 0;
+  json["step_low_s"] = times(own.found.step, low);
+  json["step_high_s"] = times(own.found.step, high);
+  json["money_low_usd"] = times(point.value(Goal::kMoney), low);
+  json["money_high_usd"] = times(point.value(Goal::kMoney), high);
   json["energy_j"] = number_or_null(point.value(Goal::kEnergy));
   json["devices"] = static_cast<std::int64_t>(point.value(Goal::kDevices));
   const double units = variant.global_batch * variant.units_per_sample();

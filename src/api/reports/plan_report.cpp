@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "api/form/json.hpp"
+#include "api/reports/degrees_json.hpp"
 #include "api/reports/placement_text.hpp"
 #include "api/reports/plan_text.hpp"
 #include "api/reports/prediction_report.hpp"
@@ -18,6 +19,12 @@
 namespace nereus::api {
 
 namespace {
+
+// The most headroom, in whole percent, that this plan leaves.
+double headroom_of(const app::PredictAnswer& answer) {
+  const cost::Memory& memory = answer.prediction.memory;
+  return std::max(0.0, std::floor(100 * (1 - memory.total / memory.capacity)) / 100);
+}
 
 double tokens_per_s(const app::PredictAnswer& answer) {
   return answer.rate_per_device * answer.plan.cluster.num_devices();
@@ -169,6 +176,12 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
       plan["joules_per_step"] = joules;
     json["plans"].push_back(std::move(plan));
   }
+  json["headroom"] = answer.headroom;
+  if (answer.left_out)
+    json["left_out_plan"] = {{"step_s", answer.left_out->prediction.step},
+                             {"fits_probability", json_or_null(answer.left_out->fits_probability)},
+                             {"headroom", headroom_of(*answer.left_out)},
+                             {"degrees", degrees_json(*answer.left_out->plan.degrees)}};
   json.update(search_json(answer));
   if (answer.mixed) {
     json["bound_s"] = answer.mixed->bound;
@@ -222,6 +235,25 @@ constexpr const char* kGoOnMixed =
     "next: -o FILE saves the best plan; nereus predict, explain and simulate read that file, and "
     "nereus train runs it; launch files of other engines cannot express uneven work";
 
+// How likely the best plan fits, and what was left out because it is less likely to.
+std::string fits_note(const app::PlanAnswer& answer, const app::PredictAnswer& best) {
+  std::string text = best.fits_probability ? fmt::format("the best plan fits with {}",
+                                                         probability_text(*best.fits_probability))
+                                           : "how likely the best plan fits is not known";
+  if (best.memory_low)
+    text += fmt::format(" (memory: {} to {} of {}, 80 %)", format_bytes(Bytes{*best.memory_low}),
+                        format_bytes(Bytes{*best.memory_high}),
+                        format_bytes(Bytes{best.prediction.memory.capacity}));
+  if (answer.tight) text += fmt::format("; none fits with {:.0f} %", 100 * app::kFitsByDefault);
+  if (!answer.left_out) return text;
+  const app::PredictAnswer& faster = *answer.left_out;
+  return text + fmt::format("; {} ({}) fits with {}: --headroom {} shows it",
+                            format_seconds(Seconds{faster.prediction.step}),
+                            layout_text(*faster.plan.degrees),
+                            probability_text(faster.fits_probability.value_or(0)),
+                            headroom_of(faster));
+}
+
 void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanRequest& request) {
   table.notes.push_back(searched_text(answer));
   if (answer.mixed)
@@ -262,20 +294,8 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
   if (!best.usd_per_step)
     table.notes.push_back(
         fmt::format("no price is known for {}, so no cost is shown", best.plan.cluster.name));
-  if (best.expected.rows > 0)
-    table.notes.push_back(fmt::format(
-        "expected error of one prediction: {:.0f} % median, {:.0f} % mean (over {} of {}); the "
-        "step "
-        "time of the best of many candidates is likely predicted a little too short",
-        100 * best.expected.median, 100 * best.expected.mean,
-        counted(format_count(best.expected.rows), "held-out run"), best.plan.basis.stack.name));
-  else
-    table.notes.emplace_back(
-        "expected error: unknown, because the fit contains no measured run of this kind");
-  if (best.prediction.memory.total > 0.95 * best.prediction.memory.capacity)
-    table.notes.emplace_back(
-        "the best plan fills the device memory; --headroom 0.1 searches for one that leaves 10 % "
-        "free");
+  table.notes.push_back(fmt::format("80 % of runs of the best plan: {}", step_interval_text(best)));
+  table.notes.push_back(fits_note(answer, best));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "api/reports/prediction_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/form/json.hpp"
 #include "api/reports/degrees_json.hpp"
@@ -35,12 +36,11 @@ std::string cost_text(const app::PredictAnswer& answer) {
   return text;
 }
 
-std::string expected_text(const app::PredictAnswer& answer) {
-  const cost::ExpectedError& expected = answer.expected;
-  if (expected.rows == 0) return "unknown, because the fit contains no measured run of this kind";
-  return fmt::format("{:.0f} % median, {:.0f} % mean (over {} of {})", 100 * expected.median,
-                     100 * expected.mean, counted(format_count(expected.rows), "held-out run"),
-                     answer.plan.basis.stack.name);
+std::string memory_text(const app::PredictAnswer& answer) {
+  const cost::Prediction& p = answer.prediction;
+  return fmt::format("{} of {} on the fullest rank: {}{}", format_bytes(Bytes{p.memory.total}),
+                     format_bytes(Bytes{p.memory.capacity}), fits_text(p),
+                     memory_interval_text(answer));
 }
 
 // The derived fields whose values users may want to choose; JSON lists all of them.
@@ -63,6 +63,54 @@ std::string derived_text(const app::ResolvedPlan& plan) {
 }
 
 }  // namespace
+
+std::string step_interval_text(const app::PredictAnswer& answer) {
+  if (answer.plan.basis.layers)
+    return "not known: no measured run tells how well measured layers predict a step";
+  if (!answer.step_error) return "not known: no measured run has this software or this device";
+  const cost::ErrorBand& band = *answer.step_error;
+  std::string text = fmt::format("{} to {}, from {}", format_seconds(Seconds{*answer.step_low}),
+                                 format_seconds(Seconds{*answer.step_high}), basis_text(band));
+  if (!band.unseen.empty())
+    text += fmt::format("; wider, because no run has: {}", fmt::join(band.unseen, ", "));
+  return text;
+}
+
+std::string memory_interval_text(const app::PredictAnswer& answer) {
+  std::string text;
+  if (answer.memory_low)
+    text += fmt::format("; 80 %: {} to {}", format_bytes(Bytes{*answer.memory_low}),
+                        format_bytes(Bytes{*answer.memory_high}));
+  if (answer.fits_probability)
+    text += fmt::format("; fits with {}", probability_text(*answer.fits_probability));
+  return text;
+}
+
+std::string basis_text(const cost::ErrorBand& band) {
+  return fmt::format("{} of {} (median error {:.0f} %)",
+                     counted(format_count(band.rows), "left-out run"), band.basis,
+                     100 * band.median_abs);
+}
+
+std::string probability_text(double probability) {
+  if (probability > 0.99) return "over 99 %";
+  if (probability < 0.01) return "under 1 %";
+  return fmt::format("{:.0f} %", 100 * probability);
+}
+
+Json band_json(const std::optional<cost::ErrorBand>& band) {
+  if (!band) return nullptr;
+  Json json = {{"mean", band->mean_abs},
+               {"median", band->median_abs},
+               {"rows", band->rows},
+               {"basis", band->basis}};
+  if (!band->unseen.empty()) json["unseen"] = band->unseen;
+  return json;
+}
+
+Json json_or_null(const std::optional<double>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
 
 std::string_view tier_text(plan::Tier tier) {
   switch (tier) {
@@ -161,9 +209,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
   add("model_flops_utilization", "MFU", p.mfu, Unit::kShare);
   if (const double causal = causal_mfu(answer); causal < p.mfu)
     add("model_flops_utilization_causal", "MFU, causal", causal, Unit::kShare);
-  add("memory", "memory",
-      fmt::format("{} of {} on the fullest rank: {}", format_bytes(Bytes{p.memory.total}),
-                  format_bytes(Bytes{p.memory.capacity}), fits_text(p)));
+  add("memory", "memory", memory_text(answer));
   // Only reports host memory if it is insufficient, because it is usually ample.
   const bool lacks = p.memory.beyond > p.memory.beyond_capacity;
   if (lacks || (p.memory.beyond > 0 && p.memory.beyond_tier != plan::Tier::kHost))
@@ -174,7 +220,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
   add("usd_per_step", "cost", cost_text(answer));
   if (plan.basis.layers) add("profile", "layer times", sources_text(answer));
   if (const std::string links = links_text(plan); !links.empty()) add("links", "links", links);
-  add("expected_error", "expected error", expected_text(answer));
+  add("interval", "80 % of runs", step_interval_text(answer));
   table.rows.push_back(std::move(row));
   return table;
 }
@@ -224,15 +270,20 @@ std::string prediction_json(const app::PredictAnswer& answer) {
     json["degrees"]["table_split"] = to_string(plan.degrees->table_split);
   json["derived"] = plan.derived;
   json["step_s"] = p.step;
+  json["step_low_s"] = json_or_null(answer.step_low);
+  json["step_high_s"] = json_or_null(answer.step_high);
   json[answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device"] =
       answer.rate_per_device;
   json["model_flops_utilization"] = p.mfu;
   json["model_flops_utilization_causal"] = causal_mfu(answer);
   json["fits"] = p.fits;
+  json["fits_probability"] = json_or_null(answer.fits_probability);
   Json parts;
   for (int i = 0; i < cost::kNumMemoryParts; ++i)
     parts[std::string(to_string(static_cast<cost::MemoryPart>(i)))] = p.memory.parts[i];
   json["memory"] = {{"worst_rank_bytes", p.memory.total},
+                    {"low_bytes", json_or_null(answer.memory_low)},
+                    {"high_bytes", json_or_null(answer.memory_high)},
                     {"capacity_bytes", p.memory.capacity},
                     {"worst_stage", p.memory.worst_stage},
                     {"parts", parts}};
@@ -250,9 +301,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
     json["usd_per_step"] = *answer.usd_per_step;
     json["price_date"] = answer.price_date;
   }
-  const cost::ExpectedError& expected = answer.expected;
-  json["expected_error"] = {
-      {"mean", expected.mean}, {"median", expected.median}, {"rows", expected.rows}};
+  json["expected_error"] = band_json(answer.step_error);
   json["assumptions"] = answer.assumptions;
   if (plan.basis.layers) json["profile"] = Json::parse(sources_json(answer));
   return json.dump(2);
@@ -299,11 +348,14 @@ Table prediction_row(const app::PredictAnswer& answer) {
     add("offload_tier", std::string(to_string(d.offload.tier)));
   }
   add("step_s", p.step);
+  add("step_low_s", answer.step_low ? Cell{*answer.step_low} : Cell{});
+  add("step_high_s", answer.step_high ? Cell{*answer.step_high} : Cell{});
   add(answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device",
       answer.rate_per_device);
   add("model_flops_utilization", p.mfu);
   add("model_flops_utilization_causal", causal_mfu(answer));
   add("fits", p.fits);
+  add("fits_probability", answer.fits_probability ? Cell{*answer.fits_probability} : Cell{});
   add("worst_rank_bytes", p.memory.total);
   add("capacity_bytes", p.memory.capacity);
   add("usd_per_step", answer.usd_per_step ? Cell{*answer.usd_per_step} : Cell{});

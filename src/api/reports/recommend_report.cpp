@@ -5,6 +5,7 @@
 #include "api/form/json.hpp"
 #include "api/reports/degrees_json.hpp"
 #include "api/reports/plan_text.hpp"
+#include "api/reports/prediction_report.hpp"
 #include "base/format.hpp"
 
 namespace nereus::api {
@@ -60,7 +61,7 @@ Json option_json(const RecommendOption& o) {
   json["price_date"] = o.price_date;
   json["price_age_days"] = o.price_age_days >= 0 ? Json(o.price_age_days) : Json(nullptr);
   json["price_is_old"] = o.old_price();
-  json["expected_error"] = o.expected.rows > 0 ? Json(o.expected.mean) : Json(nullptr);
+  json["expected_error"] = band_json(o.error);
   return json;
 }
 
@@ -159,7 +160,8 @@ void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& reque
                     format_significant(answer.preemptions.per_second * 3600),
                     human(answer.preemptions.present, Unit::kShare), request.trace));
   notes.push_back(fmt::format(
-      "range: allows for the mean error of such predictions ({} if no such run was measured) and "
+      "range: allows for the 80 % interval of the step (+- {} if nothing is known of such runs) "
+      "and "
       "for price changes ({} per year of age for on-demand prices; the spread over zones, or else "
       "+- {}, for spot prices)",
       human(app::kUnknownError, Unit::kShare), human(app::kPriceDrift, Unit::kShare),

@@ -153,9 +153,10 @@ void add_goal_options(Command& command, PlanOptions& request) {
   command.list("--nodes", whole_list("--nodes", request.plan.nodes, 1),
                "node counts to search, instead of all nodes of the cluster");
   command.whole("--max-tp", request.max_tp, 1, "largest tensor-parallel degree");
-  command.number("--headroom", request.headroom,
-                 "share of device memory to leave free, such as "
-                 "0.1");
+  command.number(
+      "--headroom", request.headroom,
+      "share of device memory to leave free, such as 0.1 (default: as much as plans need "
+      "to fit with 95 %)");
   command.whole("--top", request.top, 1, "number of layouts to show (default: 5)");
   command.whole("--threads", request.threads, 1,
                 "number of threads (default: all cores); does "
@@ -290,6 +291,7 @@ app::PlanRequest finished(const PlanOptions& request) {
   plan.options.top = request.top.value_or(5);
   plan.options.threads = request.threads.value_or(0);
   plan.options.headroom = request.headroom.value_or(0);
+  plan.fits_probability = request.headroom ? 0 : app::kFitsByDefault;
   ErrorList errors;
   if (!(plan.options.headroom >= 0 && plan.options.headroom < 1))
     errors.add("cli.bad-value",

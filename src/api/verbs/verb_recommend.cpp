@@ -86,6 +86,10 @@ void add_offer_options(Command& command, RecommendOptions& request) {
       "use your own list instead of the catalogue, with the columns of data/catalog/offers.csv");
   command.list("--counts", whole_list("--counts", r.counts, 1),
                "machine counts to search (default: 1..512*2)");
+  command.number(
+      "--headroom", r.headroom,
+      "share of device memory to leave free, such as 0.1 (default: as much as plans need "
+      "to fit with 95 %)");
   command.flag("--no-spot", request.no_spot, "use on-demand prices only");
   command.flag("--only-spot", request.only_spot, "use spot prices only");
   command.flag("--no-mixes", request.no_mixes, "do not try mixes of two offers");
@@ -118,6 +122,10 @@ app::RecommendRequest finished(const RecommendOptions& request) {
   positive("--samples", request.samples);
   positive("--tokens", request.tokens);
   positive("--budget", r.budget_usd);
+  if (r.headroom && !(*r.headroom >= 0 && *r.headroom < 1))
+    errors.add("cli.bad-value",
+               fmt::format("--headroom takes a share from 0 to 1, not {}", *r.headroom), {},
+               "--headroom 0.1");
   if (request.no_spot && request.only_spot)
     errors.add("cli.bad-value", "--no-spot and --only-spot together leave no price");
   if (!r.calibration.profiles.empty())

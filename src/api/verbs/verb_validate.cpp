@@ -10,6 +10,8 @@
 #include "app/validate/validate_network.hpp"
 #include "app/validate/validate_runs.hpp"
 #include "base/format.hpp"
+#include "base/write_file.hpp"
+#include "calibrate/coverage.hpp"
 
 namespace nereus::api {
 
@@ -26,6 +28,15 @@ Json json_of(const ErrorSummary& e) {
           {"bias", e.bias}};
 }
 
+// Null where no row has an interval.
+Json json_of(const calibrate::IntervalSummary& i) {
+  const bool known = i.rows > 0;
+  return {{"level", calibrate::kIntervalLevel},
+          {"rows", i.rows},
+          {"covered", known ? Json(i.covered) : Json(nullptr)},
+          {"median_width", known ? Json(i.median_width) : Json(nullptr)}};
+}
+
 Table rows_table(const app::ValidateAnswer& answer) {
   Table table{.name = "results",
               .columns = {{"set", "set"},
@@ -40,6 +51,8 @@ Table rows_table(const app::ValidateAnswer& answer) {
                           {"measured_s", "measured", Unit::kSeconds},
                           {"predicted_s", "predicted", Unit::kSeconds},
                           {"error", "error", Unit::kShare},
+                          {"low_s", "low", Unit::kSeconds, false, false, 1},
+                          {"high_s", "high", Unit::kSeconds, false, false, 1},
                           {"measured_memory_bytes", "memory", Unit::kBytes, false, false, 1},
                           {"predicted_memory_bytes", "predicted", Unit::kBytes, false, false, 1},
                           {"fits", "fits", Unit::kNone, false, false, 1},
@@ -49,12 +62,25 @@ Table rows_table(const app::ValidateAnswer& answer) {
   for (const calibrate::RowResult& row : answer.validation.results) {
     const calibrate::Run& run = *row.run;
     table.rows.push_back(
-        {run.set, run.line, run.model_name, run.degrees.num_ranks(), run.stack, run.degrees.tp,
-         run.degrees.pp, run.degrees.dp, run.degrees.micro_batch,
-         run.failed ? Cell{} : Cell{run.step}, row.prediction.step,
+        {run.set,
+         run.line,
+         run.model_name,
+         run.degrees.num_ranks(),
+         run.stack,
+         run.degrees.tp,
+         run.degrees.pp,
+         run.degrees.dp,
+         run.degrees.micro_batch,
+         run.failed ? Cell{} : Cell{run.step},
+         row.prediction.step,
          run.failed ? Cell{} : Cell{row.prediction.step / run.step - 1},
-         run.memory > 0 ? Cell{run.memory} : Cell{}, row.predicted_memory,
-         row.fits && row.buildable, run.suspect.empty() ? Cell{} : Cell{run.suspect}, run.failed,
+         row.step_low ? Cell{*row.step_low} : Cell{},
+         row.step_high ? Cell{*row.step_high} : Cell{},
+         run.memory > 0 ? Cell{run.memory} : Cell{},
+         row.predicted_memory,
+         row.fits && row.buildable,
+         run.suspect.empty() ? Cell{} : Cell{run.suspect},
+         run.failed,
          run.derived.empty() ? Cell{} : Cell{fmt::format("{}", fmt::join(run.derived, " "))}});
   }
   return table;
@@ -71,6 +97,8 @@ Table sets_table(const app::ValidateAnswer& answer) {
                   {"mean_abs_error", "mean", Unit::kShare},
                   {"median_abs_error", "median", Unit::kShare},
                   {"bias", "bias", Unit::kShare},
+                  {"covered", "in 80 %", Unit::kShare},
+                  {"median_width", "width", Unit::kShare},
                   {"null_mean_abs_error", "constant MFU", Unit::kShare},
                   {"assumed", "plan not stated"},
                   {"assumed_mean_abs_error", "their mean", Unit::kShare, false, false, 1},
@@ -84,8 +112,10 @@ Table sets_table(const app::ValidateAnswer& answer) {
     const auto share = [&](double value) { return any ? Cell{value} : Cell{}; };
     table.rows.push_back(
         {name, set.errors.used, share(set.errors.mean_abs_error),
-         share(set.errors.median_abs_error), share(set.errors.bias), share(set.null_mean_abs_error),
-         assumed == v.assumed.end() ? 0 : assumed->second.used,
+         share(set.errors.median_abs_error), share(set.errors.bias),
+         set.intervals.rows > 0 ? Cell{set.intervals.covered} : Cell{},
+         set.intervals.rows > 0 ? Cell{set.intervals.median_width} : Cell{},
+         share(set.null_mean_abs_error), assumed == v.assumed.end() ? 0 : assumed->second.used,
          assumed == v.assumed.end() ? Cell{} : Cell{assumed->second.mean_abs_error},
          suspect == v.suspect.end() ? 0 : suspect->second.used, set.all_mean_abs_error,
          set.all_median_abs_error});
@@ -131,6 +161,10 @@ Table overall_table(const Validation& v) {
   add("error", "step time",
       fmt::format("{:.1f} % mean, {:.1f} % median, bias {:+.1f} %", 100 * v.overall.mean_abs_error,
                   100 * v.overall.median_abs_error, 100 * v.overall.bias));
+  if (v.intervals.rows > 0)
+    add("intervals", "80 % intervals",
+        fmt::format("hold {:.1f} % of {}; median width {:.1f} %", 100 * v.intervals.covered,
+                    counted(v.intervals.rows, "run"), 100 * v.intervals.median_width));
   if (v.ranking.groups > 0)
     add("ranking", "ranking",
         fmt::format("{}: the run predicted to be best is {:.1f} % slower than the best one (mean; "
@@ -193,6 +227,7 @@ std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
   json["rows"] = v.rows;
   json["used"] = v.used;
   json["skipped"] = v.skipped;
+  json["intervals"] = json_of(v.intervals);
   if (answer.left_out)
     json["left_out"] = {{"groups", answer.left_out->groups},
                         {"folds", answer.left_out->libraries.size()}};
@@ -204,6 +239,7 @@ std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
   Json sets = Json::object();
   for (const auto& [name, set] : v.sets) {
     sets[name] = json_of(set.errors);
+    sets[name]["intervals"] = json_of(set.intervals);
     sets[name]["null_mean_abs_error"] = set.null_mean_abs_error;
     sets[name]["all_mean_abs_error"] = set.all_mean_abs_error;
     sets[name]["all_median_abs_error"] = set.all_median_abs_error;
@@ -219,7 +255,8 @@ std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
                      {"kendall_tau", v.ranking.kendall_tau}};
   json["memory"] = {{"rows", v.memory.rows},
                     {"mean_abs_error", v.memory.mean_abs_error},
-                    {"median_abs_error", v.memory.median_abs_error}};
+                    {"median_abs_error", v.memory.median_abs_error},
+                    {"intervals", json_of(v.memory.intervals)}};
   json["feasibility"] = {
       {"ran_rows", v.feasibility.ran_rows},
       {"ran_predicted_to_fit", v.feasibility.ran_predicted_to_fit},
@@ -256,6 +293,7 @@ Verb validate_verb(Caller& caller) {
     bool plans = false;
     bool left_out = false;
     bool left_out_sources = false;
+    std::string errors;
     app::ValidateNetworkRequest network;
     std::string pipelines;
     OutputOptions output;
@@ -272,6 +310,9 @@ Verb validate_verb(Caller& caller) {
                 "kind of device in that precision");
   command->flag("--left-out-sources", request->left_out_sources,
                 "the same by fits that have not seen the row's whole set");
+  command->text("--errors", "FILE.csv", request->errors,
+                "with --left-out: also leave out whole sets, and write the errors by kind of run, "
+                "from which predictions get their intervals");
   command->text("--stack", "NAME|FILE", request->validate.stack,
                 "predict every row with this stack, or with a file written by calibrate");
   command->text(
@@ -322,9 +363,14 @@ Verb validate_verb(Caller& caller) {
     if (request->left_out && request->left_out_sources)
       throw_input_error("cli.conflict", "--left-out and --left-out-sources cannot be combined", {},
                         "use one call for each");
+    if (!request->errors.empty() && !request->left_out)
+      throw_input_error("cli.conflict", "--errors needs --left-out", {},
+                        "nereus validate RUNS.csv... --left-out --errors FILE.csv");
+    request->validate.error_table = !request->errors.empty();
     if (request->left_out) request->validate.left_out = calibrate::LeftOutBy::kGroups;
     if (request->left_out_sources) request->validate.left_out = calibrate::LeftOutBy::kSources;
     const app::ValidateAnswer answer = app::validate(request->validate, caller.progress());
+    if (!request->errors.empty()) write_file(request->errors, answer.error_table);
     Report report{.tables = {sets_table(answer), overall_table(answer.validation)}};
     if (request->rows) report.tables.push_back(rows_table(answer));
     if (request->rows && request->output.format == Format::kCsv)

@@ -267,6 +267,12 @@ PointDetail detail(const Study& study, const explore::Answer& answer) {
   out.seconds = explore::resource_seconds(out.prediction, answer.found.degrees, out.roofline,
                                           predictor.domain(), answer.beyond);
   out.running = explore::running(study.prices, machine.cluster, *cluster);
+  const cost::Stack& stack = machine.basis_for(variant).stack;
+  if (stack.errors)
+    out.error = stack.errors->band(
+        cost::Quantity::kStep,
+        cost::conditions_of(variant.model, cluster->groups.front(), cluster->num_devices(),
+                            answer.found.degrees, stack, 0));
   return out;
 }
 

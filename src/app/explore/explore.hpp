@@ -18,6 +18,7 @@
 #include "search/explore/study_file.hpp"
 #include "search/explore/study_slice.hpp"
 #include "spread/ranks.hpp"
+#include "stack/error_table.hpp"
 
 namespace nereus::app {
 
@@ -42,6 +43,7 @@ struct PointDetail {
   cost::Roofline roofline;
   explore::ResourceSeconds seconds{};
   explore::Running running;
+  std::optional<cost::ErrorBand> error;  // of its step; none if nothing is known
 
   double value(explore::Goal goal) const {
     return answer.found.values[static_cast<std::size_t>(goal)];

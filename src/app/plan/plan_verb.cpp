@@ -75,8 +75,21 @@ void take_choices(const PlanRequest& request, PlanAnswer& answer) {
                       {}, fmt::format("at most {}", format_count(plan::kMostSamples)));
 }
 
-PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
-  const auto begin = std::chrono::steady_clock::now();
+namespace {
+
+constexpr double kLikely = 0.5;  // less likely plans are not worth a mention
+
+// The share of device memory to leave free, so that a plan fits with this probability; 0 if nothing
+// is known. It is the same for all plans, so the search stays exact.
+double headroom_for(const Inputs& inputs, double probability) {
+  const std::shared_ptr<const cost::ErrorTable>& errors = inputs.basis.stack.errors;
+  const std::optional<cost::Conditions> conditions =
+      conditions_of({inputs.model, inputs.cluster, inputs.basis, plan::Degrees{}, {}, {}}, 1);
+  if (!errors || !conditions) return 0;
+  return errors->headroom_for(*conditions, probability).value_or(0);
+}
+
+PlanAnswer plan_once(const PlanRequest& given, const ProgressSink& progress) {
   PlanAnswer answer;
   PlanRequest request = given;
   answer.inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
@@ -85,16 +98,20 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
     answer.inputs.basis =
         inputs.basis.with_stack(cost::load_stack(engine_stack(*request.engine, inputs.cluster)));
   }
+  if (request.fits_probability > 0) {
+    request.options.headroom = headroom_for(inputs, request.fits_probability);
+    if (request.fits_probability > kLikely)
+      request.options.least_headroom = headroom_for(inputs, kLikely);
+  }
+  answer.headroom = request.options.headroom;
   if (!request.precision && (request.precision = measured_precision(inputs.basis)))
     answer.derived.push_back("precision");
   if (!inputs.cluster.uniform()) {
     plan_mixed(request, answer, progress);
     if (answer.plans.empty() && answer.search.complete) {
       answer.binding = mixed_binding(request, answer);
-      if (request.lifts) answer.lifts = find_mixed_lifts(given, answer);
+      if (request.lifts) answer.lifts = find_mixed_lifts(request, answer);
     }
-    answer.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
   }
   check_request(request, inputs);
@@ -151,6 +168,33 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
     again.options.accept = options.accept;
     if (request.lifts) answer.lifts = find_lifts(again, inputs, choices);
   }
+  const std::optional<search::Candidate>& faster = answer.search.left_out;
+  if (faster && options.objectives.size() == 1 && !answer.plans.empty() &&
+      faster->prediction.step < answer.plans.front().prediction.step)
+    answer.left_out = describe({inputs.model,
+                                clusters[faster->cluster],
+                                inputs.basis,
+                                faster->degrees,
+                                {},
+                                answer.derived},
+                               faster->prediction);
+  return answer;
+}
+
+}  // namespace
+
+PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  PlanRequest request = given;
+  PlanAnswer answer;
+  // If no plan is as likely to fit as requested: one that is rather likely, then any.
+  for (const double probability : {given.fits_probability, kLikely, 0.0}) {
+    request.fits_probability = std::min(probability, given.fits_probability);
+    request.lifts = given.lifts && request.fits_probability == 0;
+    answer = plan_once(request, progress);
+    if (!answer.plans.empty() || !answer.search.complete || request.fits_probability == 0) break;
+  }
+  answer.tight = !answer.plans.empty() && request.fits_probability < given.fits_probability;
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return answer;
 }

@@ -22,6 +22,8 @@
 
 namespace nereus::app {
 
+inline constexpr double kFitsByDefault = 0.95;  // probability of fitting into memory
+
 struct PlanRequest {
   ModelRequest model;
   ClusterRequest cluster;
@@ -32,6 +34,9 @@ struct PlanRequest {
   std::optional<exporting::Engine> engine;  // must be able to run the plans
   std::vector<int> nodes;                   // sizes of the cluster to try; empty = the given size
   search::SearchOptions options;
+  // If positive, options.headroom is derived: plans fit with this probability
+  // (stack/error_table.hpp); if none does, any plan that is predicted to fit.
+  double fits_probability = 0;
   bool lifts = true;  // if nothing fits: find changes that would make a plan fit
 };
 
@@ -58,8 +63,11 @@ struct MixedSummary {
 };
 
 struct PlanAnswer {
-  std::vector<PredictAnswer> plans;  // best first
-  Inputs inputs;                     // with the cluster as given
+  std::vector<PredictAnswer> plans;       // best first
+  double headroom = 0;                    // that the plans leave
+  bool tight = false;                     // no plan fits with the requested probability
+  std::optional<PredictAnswer> left_out;  // a faster plan that is less likely to fit
+  Inputs inputs;                          // with the cluster as given
   search::SearchResult search;
   search::Choices choices;  // including derived ones
   std::vector<std::string> derived;

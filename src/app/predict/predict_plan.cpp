@@ -299,6 +299,48 @@ PredictAnswer predict(ResolvedPlan plan) {
   return describe(std::move(plan), prediction);
 }
 
+std::optional<cost::Conditions> conditions_of(const ResolvedPlan& plan, double filled) {
+  if (plan.basis.layers) return std::nullopt;
+  plan::Degrees degrees;
+  if (plan.degrees) {
+    degrees = *plan.degrees;
+  } else {
+    degrees.precision = plan.placement.precision;
+    degrees.schedule = plan.placement.schedule;
+    degrees.pp = plan.placement.runs.empty() ? 1 : plan.placement.runs.back().stage + 1;
+  }
+  cost::Conditions conditions =
+      cost::conditions_of(plan.model, plan.cluster.groups.front(), plan.cluster.num_devices(),
+                          degrees, plan.basis.stack, filled);
+  if (!plan.cluster.uniform()) conditions.features.emplace_back("several kinds of node");
+  if (!plan.degrees) conditions.features.emplace_back("uneven work");
+  return conditions;
+}
+
+namespace {
+
+void add_intervals(PredictAnswer& answer) {
+  const std::shared_ptr<const cost::ErrorTable>& errors = answer.plan.basis.stack.errors;
+  const cost::Memory& memory = answer.prediction.memory;
+  const std::optional<cost::Conditions> conditions =
+      conditions_of(answer.plan, memory.total / memory.capacity);
+  if (!errors || !conditions) return;
+  answer.step_error = errors->band(cost::Quantity::kStep, *conditions);
+  answer.memory_error = errors->band(cost::Quantity::kMemory, *conditions);
+  if (const auto& band = answer.step_error) {
+    answer.step_low = answer.prediction.step * std::exp(band->low());
+    answer.step_high = answer.prediction.step * std::exp(band->high());
+  }
+  if (const auto& band = answer.memory_error) {
+    answer.memory_low = memory.total * std::exp(band->low());
+    answer.memory_high = memory.total * std::exp(band->high());
+  }
+  answer.fits_probability = errors->fits_probability(*conditions, memory.total, memory.capacity);
+  if (memory.beyond > memory.beyond_capacity) answer.fits_probability = 0;
+}
+
+}  // namespace
+
 PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction) {
   PredictAnswer answer;
   answer.plan = std::move(resolved);
@@ -313,12 +355,7 @@ PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction
     answer.usd_per_step = (price * Seconds{answer.prediction.step}).value;
     answer.price_date = plan.cluster.groups.front().node.price.date;
   }
-  // No measured run offloads, or orders its pipeline in the newer ways.
-  const plan::Schedule order = plan.degrees ? plan.degrees->schedule : plan.placement.schedule;
-  const bool offloads = plan.degrees && !plan.degrees->offload.none();
-  if (plan.model.transformer && plan.cluster.uniform() && !offloads &&
-      order <= plan::Schedule::kInterleaved && !plan.basis.layers)
-    answer.expected = plan.basis.stack.expected_on(plan.cluster.groups.front().node.device);
+  add_intervals(answer);
   answer.assumptions = assumptions_of(plan);
   answer.sources = layer_sources(plan);
   return answer;

@@ -21,6 +21,7 @@
 #include "plan/degrees.hpp"
 #include "plan/placement.hpp"
 #include "predict/predictor.hpp"
+#include "stack/error_table.hpp"
 
 namespace nereus::app {
 
@@ -49,7 +50,11 @@ struct PredictAnswer {
   bool counts_tokens = true;
   std::optional<double> usd_per_step;
   std::string price_date;
-  cost::ExpectedError expected;  // for runs like this one; rows = 0 if no such run was measured
+  // How far measured runs like this one are from predictions; none if nothing is known of them.
+  std::optional<cost::ErrorBand> step_error, memory_error;
+  std::optional<double> step_low, step_high;      // seconds: 80 % of runs
+  std::optional<double> memory_low, memory_high;  // bytes of the fullest rank
+  std::optional<double> fits_probability;
   std::vector<std::string> assumptions;
   std::vector<LayerSource> sources;  // sources of the layers' times, if profiles were given
 };
@@ -69,7 +74,10 @@ ResolvedPlan resolve(const PredictRequest& request);
 // request gives none.
 ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& machine,
                         const std::string& usual_stack);
-// Adds to a prediction what is reported with it: rates, cost, expected error, assumptions.
+// What a plan is of, by which errors are known; none if layers were measured, since no run tells
+// how well such predictions hold. `filled` is the predicted share of device memory.
+std::optional<cost::Conditions> conditions_of(const ResolvedPlan& plan, double filled);
+// Adds to a prediction what is reported with it: rates, cost, intervals, assumptions.
 PredictAnswer describe(ResolvedPlan plan, const cost::Prediction& prediction);
 cost::Prediction predict_step(const ResolvedPlan& plan);
 PredictAnswer predict(const PredictRequest& request);

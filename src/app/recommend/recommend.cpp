@@ -129,7 +129,12 @@ class Recommending {
     o.meets_deadline = choice.hours <= terms_.deadline_hours;
     o.price_date = offer.node.price.date;
     o.price_age_days = days_between(o.price_date, today_);
-    o.expected = machines_.basis(choice.kind).stack.expected_on(offer.node.device);
+    const cost::Stack& stack = machines_.basis(choice.kind).stack;
+    if (stack.errors)
+      o.error = stack.errors->band(
+          cost::Quantity::kStep,
+          cost::conditions_of(machines_.model(), {choice.machines, offer.node},
+                              choice.machines * offer.node.num_devices, o.degrees, stack, 0));
     add_interval(&offer, o);
     return o;
   }
@@ -142,7 +147,6 @@ class Recommending {
  private:
   // For mixes, prices by zone are not separated: `offer` is null.
   void add_interval(const cluster::Offer* offer, RecommendOption& o) const {
-    const double error = o.expected.rows > 0 ? o.expected.mean : kUnknownError;
     double low = 1, high = 1;
     if (o.spot) {
       const bool stated = offer && offer->spot_min.value > 0 && offer->spot_max.value > 0;
@@ -153,8 +157,8 @@ class Recommending {
       low = std::max(0.0, 1 - drift);
       high = 1 + drift;
     }
-    o.usd_low = o.usd * low * (1 - std::min(error, 1.0));
-    o.usd_high = o.usd * high * (1 + error);
+    o.usd_low = o.usd * low * (o.error ? std::exp(o.error->low()) : 1 - kUnknownError);
+    o.usd_high = o.usd * high * (o.error ? std::exp(o.error->high()) : 1 + kUnknownError);
   }
 
   Machines& machines_;

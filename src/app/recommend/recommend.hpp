@@ -12,7 +12,7 @@
 // and machines are chosen together.
 //
 // The interval of the cost comes from its two factors:
-//   hours   within the mean error of predictions of that kind (validate), else kUnknownError
+//   hours   the 80 % interval of the step (stack/error_table.hpp), else +- kUnknownError
 //   price   on demand: +- kPriceDrift per year of age; spot: the lowest and highest price of its
 //           zones if both are stated, else +- kSpotSpread
 #pragma once
@@ -52,6 +52,8 @@ struct RecommendRequest {
   bool on_demand = true;
   bool spot = true;
   bool mixes = true;  // also mixes of two offers
+  // Share of device memory that plans leave free; none: what fits with kFitsByDefault.
+  std::optional<double> headroom;
   rent::Feed feed;
   double start_seconds = 600;                 // from the request for machines to the first step
   std::string trace = "bamboo/p3-trace.csv";  // how often spot machines are taken away
@@ -90,7 +92,7 @@ struct RecommendOption {
   std::string price_date;
   int price_age_days = -1;  // -1 = no date
   bool old_price() const { return price_age_days < 0 || price_age_days > kOldPriceDays; }
-  cost::ExpectedError expected;
+  std::optional<cost::ErrorBand> error;  // of its step; none if nothing is known
 };
 
 // Why an offer is not in the list.

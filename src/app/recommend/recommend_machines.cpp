@@ -121,6 +121,15 @@ Machines::Hardware& Machines::hardware_of(const cluster::Offer& offer) {
   return *hardware_.back();
 }
 
+double Machines::headroom_of(const Hardware& hardware, const cluster::Cluster& cluster) const {
+  if (request_.headroom) return *request_.headroom;
+  const cost::Stack& stack = hardware.basis.stack;
+  if (!stack.errors) return 0;
+  const cost::Conditions conditions = cost::conditions_of(
+      model_, cluster.groups.front(), cluster.num_devices(), plan::Degrees{}, stack, 1);
+  return stack.errors->headroom_for(conditions, kFitsByDefault).value_or(0);
+}
+
 FoundPlan Machines::search(const Hardware& hardware, int machines, const BatchWork& work,
                            double limit) const {
   cluster::Cluster cluster;
@@ -134,6 +143,7 @@ FoundPlan Machines::search(const Hardware& hardware, int machines, const BatchWo
   options.threads = 1;
   options.limit = limit;
   options.counts = false;
+  options.headroom = headroom_of(hardware, cluster);
   const search::SearchResult result =
       search::search(model_, {cluster}, hardware.basis, choices, options);
   FoundPlan out;

@@ -59,6 +59,7 @@ class Machines {
   bool same_hardware(int a, int b) const { return of_kind_[a] == of_kind_[b]; }
   double present() const { return preemptions_.present; }
   const cost::Basis& basis(int kind) const;
+  const model::Model& model() const { return model_; }
   cluster::Precision precision(int kind) const;
 
  private:
@@ -84,6 +85,7 @@ class Machines {
   FoundPlan find_at(Hardware& hardware, int machines, const BatchWork& work, double limit);
   FoundPlan search(const Hardware& hardware, int machines, const BatchWork& work,
                    double limit) const;
+  double headroom_of(const Hardware& hardware, const cluster::Cluster& cluster) const;
   double hours(int kind, int machines, const FoundPlan& plan) const;
   double least_hours(int kind, int machines, const BatchWork& work) const;
 

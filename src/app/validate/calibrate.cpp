@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/median.hpp"
 #include "calibrate/evaluate_runs.hpp"
+#include "calibrate/fit_errors.hpp"
 #include "cluster/this_machine.hpp"
 #include "spec/csv.hpp"
 #include "stack/stack_file.hpp"
@@ -80,7 +81,6 @@ void add_stack(StackLibrary& library, const std::string& name, const std::string
   entry.settings.clear();
   entry.variants.clear();
   entry.releases.clear();
-  entry.expected = {};
   library.stacks[name] = entry;
   const cost::Parameters inherited = library.resolve(name).parameters_for(device);
   const std::span<const std::pair<const char*, double>> own =
@@ -105,6 +105,21 @@ std::map<std::string, calibrate::ErrorSummary> errors_by_set(
   std::map<std::string, calibrate::ErrorSummary> errors;
   for (const auto& [set, summary] : validation.sets) errors[set] = summary.errors;
   return errors;
+}
+
+// The errors of a new stack on models that its fit had not seen, as text of a stack file.
+std::string errors_text(const calibrate::CrossValidation& held_out, const std::string& stack,
+                        const StackLibrary& library) {
+  std::vector<calibrate::LeftOutRow> rows;
+  for (const calibrate::RowResult& row : held_out.held_out)
+    if (row.run->stack == stack)
+      rows.push_back(calibrate::left_out_row(row, row.run->suite, library));
+  if (rows.empty()) return {};
+  std::vector<const calibrate::LeftOutRow*> all;
+  for (const calibrate::LeftOutRow& row : rows) all.push_back(&row);
+  const cost::ErrorTable known = library.errors ? *library.errors : cost::ErrorTable{};
+  return fmt::format("left_out = '''\n{}'''\n",
+                     cost::write_error_table(calibrate::errors_of_stack(all, known)));
 }
 
 }  // namespace
@@ -202,16 +217,16 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
   const calibrate::Validation validation = calibrate::validate(kept, fitted.library);
   answer.used = validation.used;
   answer.fit_error = errors_by_set(validation);
-  StackLibrary result = fitted.library;
+  const StackLibrary& result = fitted.library;
+  std::string left_out;
   if (folds > 1) {
     const calibrate::CrossValidation held_out =
         calibrate::cross_validate(library, usable, folds, options, [&](int done) {
           progress({"fits", 1.0 + done, static_cast<double>(passes), ""});
         });
     answer.cross_validated_error = held_out.sets;
-    for (const auto& [key, summary] : held_out.stacks)
-      result.stacks.find(key.first)->second.expected[key.second] = {
-          summary.mean_abs_error, summary.median_abs_error, summary.used};
+    for (const auto& [name, parent] : answer.new_stacks)
+      left_out += errors_text(held_out, name, result);
   }
 
   std::vector<Scope> scopes;
@@ -228,7 +243,8 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
           "# Written by nereus calibrate from {} rows of {}. Numbers of src/stack/parameters.hpp; "
           "low and high are\n"
           "# two standard deviations, rows how many runs tell something about the number.\n",
-          answer.used, fmt::join(request.files, ", ")));
+          answer.used, fmt::join(request.files, ", ")) +
+          left_out);
   return answer;
 }
 

@@ -17,6 +17,8 @@ struct ValidateRequest {
   std::string stack;  // replaces each row's stack: a name, or a file whose stacks override ours
   // Predict each row by a fit to the other rows that has not seen its group.
   std::optional<calibrate::LeftOutBy> left_out;
+  // Leave out groups, then sources, for the error table that is built in.
+  bool error_table = false;
 };
 
 struct ValidateAnswer {
@@ -24,6 +26,7 @@ struct ValidateAnswer {
   calibrate::Validation validation;
   cost::StackLibrary library;  // that the rows were predicted with, unless they were left out
   std::optional<calibrate::LeftOut> left_out;
+  std::string error_table;  // content of data/stacks/3-left-out.csv
 };
 
 ValidateAnswer validate(const ValidateRequest& request, const ProgressSink& progress = {});

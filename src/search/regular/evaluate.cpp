@@ -143,9 +143,10 @@ class Evaluation {
 
   Trial try_one() {
     // Its passes are only examined and simulated if it may be among the best.
-    const cost::Predictor::Sketch sketch = predictor_.sketch(
-        best_,
-        [this](const cost::Prediction& p) { return fits(p) ? is_wanted(p) : is_quicker(p); });
+    const cost::Predictor::Sketch sketch =
+        predictor_.sketch(best_, [this](const cost::Prediction& p) {
+          return fits(p) ? is_wanted(p) : is_quicker(p) || is_worth_mention(p);
+        });
     const cost::Prediction& prediction = sketch.prediction;
     ++result_.evaluated;
     const cost::Memory& memory = prediction.memory;
@@ -163,6 +164,9 @@ class Evaluation {
                      values_of(prediction.step, prediction.busy, judge_)});
       return predictor_.memory_slows(prediction) ? Trial::kNotClean : Trial::kClean;
     }
+    if (sketch.exact && is_worth_mention(prediction) &&
+        (!judge_.options->accept || judge_.options->accept(best_)))
+      result_.left_out = {judge_.cluster, best_, prediction, {}};
     if (sketch.exact && is_quicker(prediction)) result_.beyond = prediction.step;
     if (!fits_tier(prediction)) return Trial::kTierFull;
     if (!result_.nearest || memory.total < result_.nearest->prediction.memory.total)
@@ -170,8 +174,14 @@ class Evaluation {
     return Trial::kDeviceFull;
   }
 
-  bool fits_device(const cost::Prediction& p) const {
-    return p.memory.total <= p.memory.capacity * (1 - judge_.options->headroom);
+  static bool leaves(const cost::Prediction& p, double headroom) {
+    return p.memory.total <= p.memory.capacity * (1 - headroom);
+  }
+  bool fits_device(const cost::Prediction& p) const { return leaves(p, judge_.options->headroom); }
+  // Among plans that leave too little headroom.
+  bool is_worth_mention(const cost::Prediction& p) const {
+    return leaves(p, judge_.options->least_headroom) && fits_tier(p) &&
+           (!result_.left_out || p.step < result_.left_out->prediction.step);
   }
   static bool fits_tier(const cost::Prediction& p) {
     return p.memory.beyond <= p.memory.beyond_capacity;

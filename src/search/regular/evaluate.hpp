@@ -14,6 +14,7 @@ namespace nereus::search {
 struct FamilyResult {
   std::vector<Candidate> kept;  // the best; with several objectives, the family's front
   std::optional<Candidate> nearest;
+  std::optional<Candidate> left_out;  // the fastest that leaves some headroom, but not enough
   double beyond = 0;  // the shortest step of candidates that only lack memory; 0 = none
   std::int64_t evaluated = 0;
   std::int64_t pruned = 0;

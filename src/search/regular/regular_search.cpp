@@ -146,6 +146,9 @@ class Search {
     result_.not_accepted += own.not_accepted;
     if (own.beyond > 0 && (result_.beyond == 0 || own.beyond < result_.beyond))
       result_.beyond = own.beyond;
+    if (own.left_out &&
+        (!result_.left_out || own.left_out->prediction.step < result_.left_out->prediction.step))
+      result_.left_out = own.left_out;
     if (own.nearest && (!result_.nearest || own.nearest->prediction.memory.total <
                                                 result_.nearest->prediction.memory.total))
       result_.nearest = own.nearest;

@@ -38,6 +38,8 @@ struct SearchOptions {
   std::vector<Objective> objectives = {Objective::kTime};  // several: the Pareto front
   int top = 5;                                             // layouts kept, with one objective
   double headroom = 0;                                     // share of device memory left free
+  // Less than `headroom`: of the plans that leave this much but not `headroom`, one is remembered.
+  double least_headroom = 1;
   // Limit for the first objective: candidates whose bound is above the limit are skipped. So the
   // plans found above the limit need not be the best.
   double limit = std::numeric_limits<double>::infinity();
@@ -71,6 +73,9 @@ struct SearchResult {
   // The shortest step of the plans that fail only for lack of memory; 0 if there was none. Exact if
   // it is below the best step, since no candidate that fast is pruned.
   double beyond = 0;
+  // A plan faster than most that leaves `least_headroom`, but not `headroom`: the fastest of those
+  // predicted. None faster than the best plan is pruned, unless it needs more offload or recompute.
+  std::optional<Candidate> left_out;
   // If no plan fits: the plan that lacks the least memory.
   std::optional<Candidate> nearest;
   bool complete = true;  // false if the search was stopped
