@@ -149,7 +149,7 @@ void Executor::pull_ahead(std::size_t recompute, std::int64_t step) {
     const bool stays = is_there(gradient) || !is_there(forward);
     at::Tensor votes = at::full({1}, stays ? 1.0 : 0.0, loss_.options());
     if (teams_.front()) {
-      teams_.front()->all_reduce(votes)->wait();
+      teams_.front()->all_reduce(votes)->wait_on_host();
       if (votes.item<double>() > 0) return;
     } else if (stays) {
       return;
