@@ -130,6 +130,11 @@ class Comm {
   // The order of `ranks` is the order of the group; rank 0 need not come first. A single rank is a
   // group too.
   virtual std::shared_ptr<Group> group(const std::vector<int>& ranks) = 0;
+  // Whether operations may wait on the device for others that the host has yet to start, so that
+  // the host must not wait for the device inside a step (NCCL).
+  virtual bool waits_on_device() const { return false; }
+  // While on, operations do nothing: sums are this rank's values, what is received is zero.
+  virtual void rehearse(bool on) { (void)on; }
   virtual std::string name() const = 0;  // "gloo", "nccl", "shared"
   // Where wait() only orders streams: the times of operations since the last call, of those that
   // are done. Zeros where the host waits.

@@ -63,7 +63,7 @@ class NcclGroup : public Group {
   int index() const override { return index_; }
 
   Handle all_reduce(at::Tensor flat, Reduction reduction) override {
-    traffic_.reduced += static_cast<std::int64_t>(flat.nbytes());
+    if (!core_->rehearses()) traffic_.reduced += static_cast<std::int64_t>(flat.nbytes());
     const auto how = reduction == Reduction::kMax ? ncclMax : ncclSum;
     return start("all-reduce", Purpose::kReduce, flat, [=](ncclComm_t comm, cudaStream_t stream) {
       check_nccl(ncclAllReduce(flat.data_ptr(), flat.data_ptr(), count(flat), type_of(flat), how,
@@ -74,7 +74,7 @@ class NcclGroup : public Group {
   // In place: pieces of equal size in the order of the members are what NCCL's own collective
   // takes; others go as one reduction (or broadcast) per piece.
   Handle reduce_scatter(at::Tensor flat, std::vector<Range> ranges) override {
-    traffic_.scattered += bytes_of_others(flat, ranges);
+    if (!core_->rehearses()) traffic_.scattered += bytes_of_others(flat, ranges);
     return start(
         "reduce-scatter", Purpose::kReduce, flat,
         [this, flat, ranges](ncclComm_t comm, cudaStream_t stream) {
@@ -93,8 +93,14 @@ class NcclGroup : public Group {
         });
   }
   Handle all_gather(at::Tensor flat, std::vector<Range> ranges) override {
-    traffic_.gathered += bytes_of_others(flat, ranges);
-    ++traffic_.num_gathers;
+    if (core_->rehearses()) {
+      for (std::size_t i = 0; i < ranges.size(); ++i)
+        if (static_cast<int>(i) != index_)
+          flat.view({-1}).slice(0, ranges[i].begin, ranges[i].end).zero_();
+    } else {
+      traffic_.gathered += bytes_of_others(flat, ranges);
+      ++traffic_.num_gathers;
+    }
     return start("all-gather", Purpose::kGather, flat,
                  [this, flat, ranges](ncclComm_t comm, cudaStream_t stream) {
                    const ncclDataType_t type = type_of(flat);
@@ -173,6 +179,8 @@ class NcclComm : public Comm {
     core_->liveness().stop_looking();
     core_->abort();
   }
+  bool waits_on_device() const override { return num_ranks() > 1; }
+  void rehearse(bool on) override { core_->rehearse(on); }
   StreamTimes take_stream_times() override { return core_->take_times(); }
 
   Handle send(at::Tensor tensor, int to, std::int64_t tag) override {
@@ -185,6 +193,7 @@ class NcclComm : public Comm {
                  });
   }
   Handle receive(at::Tensor tensor, int from, std::int64_t tag) override {
+    if (core_->rehearses()) tensor.zero_();
     const auto link = lane(from, rank(), tag);
     return start(fmt::format("receive of tag {} from rank {}", tag, from), link, tensor, from,
                  [=](ncclComm_t comm, cudaStream_t stream) {

@@ -147,6 +147,12 @@ class NcclHandle : public Pending {
   bool waited_ = false;
 };
 
+class NothingToDo : public Pending {
+ public:
+  void wait() override {}
+  bool done() override { return true; }
+};
+
 }  // namespace
 
 void check_nccl(ncclResult_t result, ncclComm_t comm) {
@@ -265,6 +271,7 @@ std::shared_ptr<NcclLink> NcclCore::make_link(const std::string& name,
 Handle NcclCore::start(const std::shared_ptr<NcclLink>& link, std::vector<at::Tensor> tensors,
                        Operation operation, const Run& run) {
   watchdog_->check();
+  if (rehearses_) return std::make_shared<NothingToDo>();
   const bool captured = is_capturing();
   const Liveness::Failure failure = operation.failure;
   if (!failure.members.empty()) liveness_->count_operation(failure.slot);
@@ -288,6 +295,7 @@ Handle NcclCore::start(const std::shared_ptr<NcclLink>& link, std::vector<at::Te
     watchdog_->fail(started->what(), failure, why);
     watchdog_->check();
   }
+  if (!captured) watchdog_->begin(link.get(), started);
   return std::make_shared<NcclHandle>(shared_from_this(), std::move(started), std::move(tensors),
                                       captured);
 }

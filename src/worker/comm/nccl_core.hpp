@@ -18,7 +18,10 @@
 //     that waits for nothing, and it ends.
 // This needs the kernels of all links to run beside each other and beside computing. A lane takes
 // at most kLaneBlocks multiprocessors, and prepare_waiting_kernels() (device/gpu.hpp) keeps the
-// driver from putting streams behind each other or from loading kernels while one waits.
+// driver from putting streams behind each other. And the host must not wait for the whole device
+// inside a pass, as the driver does when it loads a kernel at its first launch: a receive that was
+// started ahead may need a message that this host has yet to send. So the first step is rehearsed
+// without communication (Comm::rehearse(), Executor::run()), which loads what passes use.
 //
 // A tensor of an operation is kept until its handle was waited on; then work after it on the stream
 // that waited comes after the operation, and may reuse the memory. If the handle is dropped without
@@ -32,6 +35,7 @@
 #include <nccl.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -94,6 +98,8 @@ class NcclCore : public std::enable_shared_from_this<NcclCore> {
   StreamTimes take_times();
   void add_time(Purpose purpose, double busy, double held);
   void abort() { watchdog_->stop(); }
+  void rehearse(bool on) { rehearses_ = on; }
+  bool rehearses() const { return rehearses_; }
 
  private:
   std::string broken();
@@ -104,6 +110,7 @@ class NcclCore : public std::enable_shared_from_this<NcclCore> {
   const int num_ranks_;
   const std::chrono::milliseconds timeout_;
   const c10::DeviceIndex device_;
+  std::atomic<bool> rehearses_ = false;
   std::mutex links_mutex_;
   std::vector<std::shared_ptr<NcclLink>> links_;  // the world first: see end_links()
   std::mutex times_mutex_;

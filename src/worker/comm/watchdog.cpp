@@ -43,6 +43,21 @@ void Watchdog::add(const void* stream, std::shared_ptr<Watched> wait) {
   waits_[stream].queue.push_back(std::move(wait));
 }
 
+void Watchdog::begin(const void* stream, std::shared_ptr<Watched> operation) {
+  const std::lock_guard lock(mutex_);
+  begun_[stream].push_back(std::move(operation));
+}
+
+// An operation that was started and is not done.
+const Watched* Watchdog::running() {
+  const Watched* found = nullptr;
+  for (auto& [stream, operations] : begun_) {
+    while (!operations.empty() && operations.front()->is_done()) operations.pop_front();
+    if (!operations.empty()) found = operations.front().get();
+  }
+  return found;
+}
+
 void Watchdog::settle() {
   const std::lock_guard lock(mutex_);
   settle_locked();
@@ -66,7 +81,7 @@ void Watchdog::check() const {
 
 std::optional<Watchdog::Problem> Watchdog::look(Clock::time_point now) {
   settle_locked();
-  Watched* front = nullptr;
+  const Watched* front = running();
   for (auto& [stream, waits] : waits_) {
     if (waits.queue.empty()) continue;
     Watched& first = *waits.queue.front();

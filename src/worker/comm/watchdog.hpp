@@ -5,7 +5,8 @@
 // that is not done) is stuck once the stream has got there: its time starts then, not when the host
 // asked, since the host runs ahead. Something has failed if
 //   - the front is stuck for the time-out, or
-//   - something is stuck, and the connections report an error or another rank blames a rank.
+//   - something is stuck or was started and is not done, and the connections report an error or
+//     another rank blames a rank. (The host may be held up where no stream is: by the driver.)
 // Then the thread finds the missing rank (liveness.hpp), keeps the error for check(), and calls
 // `abort`, which must end all operations, so that streams and hosts that wait for them go on.
 //
@@ -14,6 +15,7 @@
 // operations leave garbage.
 //
 //   Watchdog watchdog(liveness, timeout, {broken, abort});
+//   watchdog.begin(own_stream, operation);   // it was started
 //   watchdog.add(stream, operation);         // operation->is_reached(), is_done()
 //   watchdog.check();                        // throws CommError
 #pragma once
@@ -56,7 +58,8 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // `stream` identifies it. Not for a stream that is being captured: nothing runs there.
+  // Streams are told apart by address. Not for a stream that is being captured: nothing runs there.
+  void begin(const void* stream, std::shared_ptr<Watched> operation);
   void add(const void* stream, std::shared_ptr<Watched> wait);
   void settle();  // removes what is done now, instead of soon
   bool has_failed() const { return failed_; }
@@ -80,6 +83,7 @@ class Watchdog {
 
   void run();
   void settle_locked();
+  const Watched* running();
   std::optional<Problem> look(Clock::time_point now);
   void end_with(CommError error);
 
@@ -89,6 +93,7 @@ class Watchdog {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<const void*, Waits> waits_;
+  std::map<const void*, std::deque<std::shared_ptr<Watched>>> begun_;
   bool ending_ = false, failing_ = false;
   std::optional<CommError> error_;
   std::atomic<bool> failed_ = false;

@@ -36,7 +36,6 @@ void choose_gpu(int local_rank) {
 
 void prepare_waiting_kernels() {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("NCCL_RUNTIME_CONNECT", "0", 0);
 }
 

@@ -137,6 +137,7 @@ class Executor {
   void join_stages();
   void sum_wide_ties();
   void run_passes(std::int64_t step);
+  void rehearse(std::int64_t step);
   bool graph_helps() const;
   void run_graph(std::int64_t step);
   void keep_samples(std::int64_t step);
@@ -191,10 +192,10 @@ class Executor {
   double loss_scale_ = 1;
   int most_held_ = 0;  // peak of num_held_ in the fixed order; 0 if no pass is pulled ahead
 
-  // All passes of a step as one graph, and the samples that it reads.
+  // All passes of a step as one graph, and the samples that it reads (or a rehearsed step).
   StepGraph graph_;
-  std::optional<CutGraph> cut_graph_;            // if it runs in pieces
-  std::map<std::int64_t, Batch> graph_batches_;  // by first sample
+  std::optional<CutGraph> cut_graph_;                                     // if it runs in pieces
+  std::map<std::pair<std::int64_t, std::int64_t>, Batch> graph_batches_;  // by first sample, number
   bool reads_kept_ = false;
   bool launches_are_cut_ = false;  // into pieces, also while they are captured
   std::int64_t steps_run_ = 0;

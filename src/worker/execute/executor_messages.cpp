@@ -139,7 +139,7 @@ void Executor::send(const std::map<int, at::Tensor>& values, const StageWork& wo
 // What is sent is kept until it has gone, which the host sees only if it stays near the device. It
 // waits for passes of this rank alone, of which all that they need was started before.
 void Executor::stay_near() {
-  if (comm_->name() != "nccl" || reads_kept_) return;
+  if (!comm_->waits_on_device()) return;
   launched_.emplace_back(loss_);
   if (launched_.size() <= kSendsAhead) return;
   launched_.front().wait();
