@@ -25,8 +25,9 @@ if(GLOO_INCLUDE AND GLOO_LIBRARY AND NOT NEREUS_TORCH)
 endif()
 if(TORCH_LIBRARY_torch_cuda)
   target_compile_definitions(nereus_torch INTERFACE NEREUS_CUDA)
-  # c10d's NCCL group takes the headers of NCCL and of CUDA's runtime: a wheel's own, or a toolkit's.
+  # NCCL and the headers of CUDA's runtime: a wheel's own, or a toolkit's.
   find_path(NCCL_INCLUDE nccl.h HINTS ${NEREUS_TORCH}/../nvidia/nccl/include)
+  find_library(NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${NCCL_INCLUDE}/../lib ${NCCL_INCLUDE}/../lib64)
   find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS /usr/local/cuda/include ${NEREUS_TORCH}/../nvidia/cu13/include
             ${NEREUS_TORCH}/../nvidia/cuda_runtime/include)
   # torch's headers call the runtime by name; a wheel has it under its full name alone.
@@ -36,11 +37,12 @@ if(TORCH_LIBRARY_torch_cuda)
     target_include_directories(nereus_torch SYSTEM INTERFACE ${CUDA_INCLUDE})
     target_link_libraries(nereus_torch INTERFACE ${CUDA_RUNTIME})
   endif()
-  if(NCCL_INCLUDE AND CUDA_INCLUDE)
-    target_compile_definitions(nereus_torch INTERFACE USE_C10D_NCCL NEREUS_NCCL)
+  if(NCCL_INCLUDE AND NCCL_LIBRARY AND CUDA_INCLUDE AND CUDA_RUNTIME)
+    target_compile_definitions(nereus_torch INTERFACE NEREUS_NCCL)
     target_include_directories(nereus_torch SYSTEM INTERFACE ${NCCL_INCLUDE})
+    target_link_libraries(nereus_torch INTERFACE ${NCCL_LIBRARY})
   else()
-    message(STATUS "No headers of NCCL and CUDA: ranks on GPUs talk through the host alone")
+    message(STATUS "No NCCL, or no headers of CUDA: ranks on GPUs talk through the host alone")
   endif()
 endif()
 

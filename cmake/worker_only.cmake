@@ -29,10 +29,10 @@ endforeach()
 include(cmake/worker.cmake)
 
 # The comparison of plans with one rank, on the GPU: NEREUS_TEST_DEVICE=cuda build/worker/equality_test (or uneven_test, burst_test); and
-# of products, sums and updates (linear_test, gpu_update_test).
+# of products, sums and updates (linear_test, gpu_update_test); and NCCL between ranks that share the GPU (nccl_test).
 find_package(GTest)
 if(GTest_FOUND)
-  foreach(name IN ITEMS equality uneven burst ops/linear ops/gpu_update)
+  foreach(name IN ITEMS equality uneven burst comm/nccl ops/linear ops/gpu_update)
     get_filename_component(test ${name}_test NAME)
     add_executable(${test} EXCLUDE_FROM_ALL src/worker/${name}_test.cpp)
     target_link_libraries(${test} PRIVATE nereus_worker GTest::gtest_main)

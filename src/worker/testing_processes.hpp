@@ -8,7 +8,9 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +30,11 @@ namespace nereus::worker::testing {
 inline bool test_device_is(const char* name) {
   const char* device = std::getenv("NEREUS_TEST_DEVICE");
   return device && device == std::string(name);
+}
+// "nccl": the ranks, each of which says that it is on another host, share the GPU through NCCL.
+inline std::string test_comm() {
+  const char* comm = std::getenv("NEREUS_TEST_COMM");
+  return comm ? comm : "shared";
 }
 inline bool on_gpu() { return test_device_is("cuda"); }
 // "processes": on CPUs.
@@ -108,20 +115,27 @@ class RankProcess {
 
   struct Asked {
     char name[64];  // of the files NAME.job and NAME.RANK
-    int num_ranks, num_steps;
+    int num_ranks, num_steps, port;
   };
 
  private:
-  static void prepare() {
+  void prepare() const {
     at::set_num_threads(1);
     if (!on_gpu()) return;
+    if (test_comm() == "nccl") {
+      setenv("NCCL_HOSTID", fmt::format("rank{}", rank_).c_str(), 1);
+      setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+      prepare_waiting_kernels();
+    }
     use_own_stream(at::Device(at::kCUDA));
     at::globalContext().setDeterministicCuDNN(true);  // otherwise two runs of one rank differ
   }
 
   void run(const job::Job& job, const Asked& asked) {
     CommOptions options;
-    options.backend = "shared";
+    options.backend = test_comm();
+    options.port = asked.port;
+    options.timeout = std::chrono::seconds(30);
     options.rank = rank_;
     options.num_ranks = asked.num_ranks;
     options.job = std::string(asked.name).substr(std::string(asked.name).rfind('/') + 1);
@@ -157,6 +171,8 @@ class RankProcesses {
     RankProcess::Asked asked{};
     asked.num_ranks = ranks_of(job);
     asked.num_steps = num_steps;
+    asked.port = free_port();
+    if (test_comm() == "nccl") job.machine.comm = "nccl";
     const std::string name = fmt::format("/dev/shm/equality-{}-{}", getpid(), ++number_);
     name.copy(asked.name, sizeof asked.name - 1);
     job::save_job(name + ".job", job);
@@ -185,6 +201,19 @@ class RankProcesses {
   ~RankProcesses() { end_all(); }
   RankProcesses(const RankProcesses&) = delete;
   RankProcesses& operator=(const RankProcesses&) = delete;
+
+  static int free_port() {
+    const int asks = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    NEREUS_CHECK(bind(asks, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                     getsockname(asks, reinterpret_cast<sockaddr*>(&address), &size) == 0,
+                 "a port");
+    close(asks);
+    return ntohs(address.sin_port);
+  }
 
   Rank& at(int rank) { return ranks_[rank]; }
 

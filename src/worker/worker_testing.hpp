@@ -7,6 +7,7 @@
 
 #include "worker/execute/saving.hpp"
 #include "worker/run/testing_outcome.hpp"
+#include "worker/testing_lanes.hpp"
 #include "worker/testing_models.hpp"
 #include "worker/testing_processes.hpp"
 
@@ -25,11 +26,13 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(num_ranks));
   std::vector<std::thread> threads;
   std::mutex mutex;
+  LaneBook book;
   for (int rank = 0; rank < num_ranks; ++rank)
     threads.emplace_back([&, rank] {
       try {
         at::set_num_threads(1);
-        Executor executor(job, *comms[rank], read);
+        LaneComm comm(*comms[rank], book);
+        Executor executor(job, comm, read);
         if (prepare) prepare(rank, executor);
         const std::int64_t first = resume(job, executor);
         // Removes leftovers of others: must come before the first step.
@@ -62,6 +65,7 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
       if (!lost) lost = failure;
     }
   if (lost) std::rethrow_exception(lost);
+  book.check();
   return outcome;
 }
 

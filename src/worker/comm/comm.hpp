@@ -10,6 +10,13 @@
 //   Handle summed = data->all_reduce(gradients);
 //   summed->wait();                                       // throws CommError
 //
+// On CPUs, and where tensors of a GPU travel through the host ("shared", "gloo"), wait() returns
+// when the operation is done. With NCCL it only orders streams: the operation starts after all work
+// that the calling thread's current stream has at that moment, and work given to the current stream
+// after wait() runs after the operation. The host does not wait. A caller that reads a number on
+// the host next calls wait_on_host(), which also throws if the number is not to be trusted because
+// an operation before it failed.
+//
 // Rules. Tensors must be contiguous and must not change until wait() returns (the handle keeps them
 // alive). All members must start the operations of a group in the same order. Operations of one
 // group run in that order; different groups and messages run concurrently. A message is delivered
@@ -27,6 +34,7 @@
 // ends at once.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -35,6 +43,7 @@
 #include <vector>
 
 #include "worker/comm/board.hpp"
+#include "worker/comm/lanes.hpp"
 #include "worker/comm/range.hpp"
 #include "worker/device/torch.hpp"
 
@@ -50,6 +59,7 @@ class Pending {
  public:
   virtual ~Pending() = default;
   virtual void wait() = 0;  // a second call returns at once
+  virtual void wait_on_host() { wait(); }
   // Whether wait() would return at once. May return false even if it would.
   virtual bool done() { return false; }
 };
@@ -68,6 +78,15 @@ struct Traffic {
   bool operator==(const Traffic&) const = default;
 };
 
+// What a stream did while operations ran beside it, in seconds, by what they are for: see
+// Comm::take_stream_times().
+enum class Purpose { kMessage, kReduce, kGather, kTeam };
+struct StreamTimes {
+  std::array<double, 4> busy{};  // from the start of operations, all of them awaited, to their end
+  std::array<double, 4> held{};  // of that, while the stream that waits for them stood still
+  double held_by(Purpose purpose) const { return held[static_cast<std::size_t>(purpose)]; }
+};
+
 class Group {
  public:
   virtual ~Group() = default;
@@ -75,6 +94,8 @@ class Group {
   virtual int index() const = 0;  // of this rank in ranks()
   int size() const { return static_cast<int>(ranks().size()); }
   const Traffic& traffic() const { return traffic_; }
+  // Tensor-parallel ranks: waits for any operation count as Purpose::kTeam.
+  virtual void count_as_team() { is_team_ = true; }
 
   virtual Handle all_reduce(at::Tensor flat, Reduction reduction = Reduction::kSum) = 0;
   // Afterwards flat[ranges[index()]] holds the sum over all members; the rest of flat is undefined.
@@ -92,6 +113,7 @@ class Group {
     return elements * static_cast<std::int64_t>(flat.element_size());
   }
   Traffic traffic_{};
+  bool is_team_ = false;
 };
 
 class Comm {
@@ -101,10 +123,22 @@ class Comm {
   virtual int num_ranks() const = 0;
   virtual Handle send(at::Tensor tensor, int to, std::int64_t tag) = 0;
   virtual Handle receive(at::Tensor tensor, int from, std::int64_t tag) = 0;
+  // Opens the connections of the groups made so far and of the lanes on which this rank will send
+  // or receive, so that no operation of a step waits for a connection. All ranks call it at the
+  // same point. Backends that connect all ranks from the start ignore it.
+  virtual void connect(const std::vector<Lane>& lanes) { (void)lanes; }
   // The order of `ranks` is the order of the group; rank 0 need not come first. A single rank is a
   // group too.
   virtual std::shared_ptr<Group> group(const std::vector<int>& ranks) = 0;
+  // Whether operations may wait on the device for others that the host has yet to start, so that
+  // the host must not wait for the device inside a step (NCCL).
+  virtual bool waits_on_device() const { return false; }
+  // While on, operations do nothing: sums are this rank's values, what is received is zero.
+  virtual void rehearse(bool on) { (void)on; }
   virtual std::string name() const = 0;  // "gloo", "nccl", "shared"
+  // Where wait() only orders streams: the times of operations since the last call, of those that
+  // are done. Zeros where the host waits.
+  virtual StreamTimes take_stream_times() { return {}; }
   // May be called from any thread: all current and later operations throw CommError.
   virtual void abort() = 0;
 };

@@ -266,6 +266,12 @@ Verdict Liveness::find_missing(const Failure& failure) {
   return *verdict_;
 }
 
+bool Liveness::knows_missing() const {
+  const std::lock_guard lock(mutex_);
+  const std::optional<int> blame = blamed();
+  return blame && *blame != rank_;
+}
+
 void Liveness::stop_looking() {
   {
     const std::lock_guard lock(mutex_);

@@ -83,6 +83,9 @@ class Liveness {
   // Returns within about `window`, and tells the other ranks which rank is missing.
   Verdict find_missing(const Failure& failure);
 
+  // Whether another rank has found a rank missing (not this one).
+  bool knows_missing() const;
+
   // From now on find_missing() returns at once without a verdict, even if it is already searching.
   void stop_looking();
 

@@ -15,20 +15,6 @@ namespace {
 
 constexpr std::uint64_t kGroupSlot = 1ULL << 63;  // slots of groups; the others are tags
 
-// FNV-1a over ranks and the number of the group: 63 bits, so two groups of a job never meet.
-std::uint64_t group_slot(const std::vector<int>& ranks, int number) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  const auto mix = [&](std::uint64_t value) {
-    for (int byte = 0; byte < 8; ++byte) {
-      hash ^= (value >> (8 * byte)) & 0xff;
-      hash *= 1099511628211ULL;
-    }
-  };
-  for (const int rank : ranks) mix(static_cast<std::uint64_t>(rank));
-  mix(static_cast<std::uint64_t>(number) + (1ULL << 32));  // no rank
-  return hash | kGroupSlot;
-}
-
 class MessageHandle : public Pending {
  public:
   MessageHandle(std::shared_ptr<CommCore> core, at::Tensor tensor, at::Tensor host, int peer,
@@ -91,6 +77,20 @@ void check_message(const Comm& comm, const at::Tensor& tensor, int peer, std::in
 }
 
 }  // namespace
+
+// FNV-1a over ranks and the number of the group: 63 bits, so two groups of a job never meet.
+std::uint64_t group_slot(const std::vector<int>& ranks, int number) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  const auto mix = [&](std::uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte) {
+      hash ^= (value >> (8 * byte)) & 0xff;
+      hash *= 1099511628211ULL;
+    }
+  };
+  for (const int rank : ranks) mix(static_cast<std::uint64_t>(rank));
+  mix(static_cast<std::uint64_t>(number) + (1ULL << 32));  // no rank
+  return hash | kGroupSlot;
+}
 
 CommCore::CommCore(std::string backend, std::unique_ptr<Wire> messages,
                    std::unique_ptr<Liveness> life, bool together)

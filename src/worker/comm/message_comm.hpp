@@ -53,6 +53,9 @@ class MessageComm : public Comm {
   std::map<std::vector<int>, int> num_groups_;
 };
 
+// A number for the `number`-th group of these ranks that no tag and no other group has.
+std::uint64_t group_slot(const std::vector<int>& ranks, int number);
+
 // Finds the missing rank, and returns: "rank 0: all-reduce number 3 of ranks {0,1} failed: rank 1
 // ... (cause)".
 CommError explain(Liveness& liveness, const std::string& operation,

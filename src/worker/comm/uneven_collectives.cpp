@@ -69,6 +69,10 @@ class Unpadding : public Pending {
     padded_.reset();
     flat_.reset();
   }
+  void wait_on_host() override {
+    if (handle_) handle_->wait_on_host();
+    wait();
+  }
 
  private:
   Handle handle_;

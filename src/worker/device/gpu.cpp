@@ -34,6 +34,11 @@ void choose_gpu(int local_rank) {
   setenv("CUDA_VISIBLE_DEVICES", mine.c_str(), 1);
 }
 
+void prepare_waiting_kernels() {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+}
+
 void use_deterministic_kernels() {
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);  // a workspace of its own for every stream
   at::globalContext().setDeterministicAlgorithms(true, false);

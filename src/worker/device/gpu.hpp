@@ -25,6 +25,11 @@ namespace nereus::worker {
 // Selects this rank's GPU among those in CUDA_VISIBLE_DEVICES, with one rank per GPU. Must be
 // called first.
 void choose_gpu(int local_rank);
+// For ranks whose kernels wait on the GPU for those of other ranks (NCCL). Must be called before
+// the first use of the GPU. Sets, unless the user did: CUDA_DEVICE_MAX_CONNECTIONS=32, or streams
+// share hardware queues, and one is held up behind a wait of another; NCCL_RUNTIME_CONNECT=0, so
+// that a communicator connects when it is made, not in a step.
+void prepare_waiting_kernels();
 void use_own_stream(const at::Device& device);
 // Must be called before anything runs on the GPU. An operation without a deterministic kernel
 // throws.

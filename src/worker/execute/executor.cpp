@@ -83,16 +83,46 @@ StepResult Executor::run(std::int64_t step, double signal) {
   }
   launches_are_cut_ = device_pieces() != nullptr;
   if (layer_clock) layer_clock->begin_step();
-  if (graph_helps())
+  if (graph_helps()) {
     run_graph(step);
-  else
+  } else if (steps_run_ == 0 && comm_->waits_on_device()) {
+    rehearse(step);
     run_passes(step);
+    reads_kept_ = false;
+    graph_batches_.clear();
+  } else {
+    run_passes(step);
+  }
   ++steps_run_;
   finish(step, signal, result);
   if (pieces && steps_run_ > kStepsBeforeGraph) pieces->know_all();
   if (clock_.has_tickets()) settle_times(first_slice);
   result.seconds = since(start);
   return result;
+}
+
+// The passes of the step without the other ranks, on the samples that the step then uses too. It
+// loads kernels, fills caches of libraries and takes memory, for which the driver may wait for all
+// that runs on the device: later, that could be a receive that needs what this rank has yet to
+// send. CUDA's programming guide ("Lazy Loading", on concurrent execution) names it; without a
+// rehearsal pipelines stopped in their first step. The state does not change: a step begins by
+// clearing what passes add to.
+void Executor::rehearse(std::int64_t step) {
+  keep_samples(step);
+  reads_kept_ = true;
+  comm_->rehearse(true);
+  run_passes(step);
+  for (const Handle& handle : sent_) handle->wait();
+  sent_.clear();
+  buckets_.finish();
+  for (auto& state : states_) {
+    state->reduce_finish();
+    state->end_step();
+    state->gather_wait = state->reduce_wait = 0;
+  }
+  DeviceMark(loss_).wait();
+  comm_->rehearse(false);
+  waits_ = {};
 }
 
 void Executor::run_passes(std::int64_t step) {
@@ -149,7 +179,7 @@ void Executor::pull_ahead(std::size_t recompute, std::int64_t step) {
     const bool stays = is_there(gradient) || !is_there(forward);
     at::Tensor votes = at::full({1}, stays ? 1.0 : 0.0, loss_.options());
     if (teams_.front()) {
-      teams_.front()->all_reduce(votes)->wait();
+      teams_.front()->all_reduce(votes)->wait_on_host();
       if (votes.item<double>() > 0) return;
     } else if (stays) {
       return;
@@ -197,7 +227,7 @@ void Executor::keep_samples(std::int64_t step) {
     if (op.pass != Pass::kForward || !reads_samples(work, job_.plan.model)) continue;
     const Batch read = read_batch(batch, step);
     const Pieces::Turn turn(pieces, Pieces::key(1, Pieces::Kind::kRead));
-    Batch& kept = graph_batches_[batch.first_sample];
+    Batch& kept = graph_batches_[{batch.first_sample, batch.num_samples}];
     if (kept.inputs.defined()) {
       kept.inputs.copy_(read.inputs);
       kept.targets.copy_(read.targets);
@@ -237,10 +267,9 @@ Record Executor::begin_record(const StageWork& work, int number, std::int64_t st
   record.number = number;
   record.pass = std::make_unique<PassContext>();
   PassContext& pass = *record.pass;
-  if (reads_kept_)
-    pass.batch = graph_batches_.at(batch.first_sample);
-  else if (reads_samples(work, job_.plan.model))
-    pass.batch = read_batch(batch, step);
+  if (reads_samples(work, job_.plan.model))
+    pass.batch = reads_kept_ ? graph_batches_.at({batch.first_sample, batch.num_samples})
+                             : read_batch(batch, step);
   pass.batch.first_sample = batch.first_sample;
   pass.batch.num_samples = batch.num_samples;
   pass.seed = job_.training.seed;

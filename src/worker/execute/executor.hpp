@@ -34,6 +34,7 @@
 #include "timeline/timeline.hpp"
 #include "worker/comm/comm.hpp"
 #include "worker/device/gpu.hpp"
+#include "worker/device/torch_compat.hpp"
 #include "worker/execute/cut_graph.hpp"
 #include "worker/execute/stage.hpp"
 #include "worker/state/gradient_buckets.hpp"
@@ -136,6 +137,7 @@ class Executor {
   void join_stages();
   void sum_wide_ties();
   void run_passes(std::int64_t step);
+  void rehearse(std::int64_t step);
   bool graph_helps() const;
   void run_graph(std::int64_t step);
   void keep_samples(std::int64_t step);
@@ -160,6 +162,9 @@ class Executor {
   void finish(std::int64_t step, double signal, StepResult& result);
   void settle_times(std::size_t first);
   void note(timeline::SliceKind kind, std::int64_t start, int stage = -1, int micro_batch = -1);
+  std::vector<Lane> lanes() const;
+  void stay_near();
+  void add_stream_times();
   std::int64_t tag_of(int reader, bool gradients, std::int64_t first_sample, int layer) const;
   const Stage& stage_of(int number) const;
 
@@ -187,10 +192,10 @@ class Executor {
   double loss_scale_ = 1;
   int most_held_ = 0;  // peak of num_held_ in the fixed order; 0 if no pass is pulled ahead
 
-  // All passes of a step as one graph, and the samples that it reads.
+  // All passes of a step as one graph, and the samples that it reads (or a rehearsed step).
   StepGraph graph_;
-  std::optional<CutGraph> cut_graph_;            // if it runs in pieces
-  std::map<std::int64_t, Batch> graph_batches_;  // by first sample
+  std::optional<CutGraph> cut_graph_;                                     // if it runs in pieces
+  std::map<std::pair<std::int64_t, std::int64_t>, Batch> graph_batches_;  // by first sample, number
   bool reads_kept_ = false;
   bool launches_are_cut_ = false;  // into pieces, also while they are captured
   std::int64_t steps_run_ = 0;
@@ -202,7 +207,8 @@ class Executor {
   int num_held_ = 0;                               // micro-batches between forward and backward
   std::map<std::int64_t, at::Tensor> local_;       // messages of this rank to itself, by tag
   std::deque<Handle> sent_;
-  std::future<void> joining_;  // collectives of the stages whose state this rank only stores
+  std::deque<DeviceMark> launched_;  // where the device was given something to send
+  std::future<void> joining_;        // collectives of the stages whose state this rank only stores
   std::map<LayerState*, int> passes_left_;  // backward passes until a layer is complete
   at::Tensor loss_;                         // on the device: reading its value would wait for it
   job::Waits waits_{};

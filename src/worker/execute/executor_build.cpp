@@ -98,11 +98,38 @@ void Executor::build() {
     buckets_.add(*state);
   }
   if (may_pull_ahead()) most_held_ = most_held(mine_.order);
+  comm_->connect(lanes());
+}
+
+// The values that a stage reads from another rank, and their gradients on the way back: both ends
+// of a lane pass them in the order of their samples.
+std::vector<Lane> Executor::lanes() const {
+  std::vector<Lane> list;
+  const auto add = [&](int from, int to, int reader, bool gradients) {
+    if (from == to) return;
+    list.push_back({from, to, tag_of(reader, gradients, 0, 0),
+                    tag_of(reader, gradients, job_.plan.placement.global_batch, 0)});
+  };
+  for (const StageWork& work : mine_.stages)
+    for (const MicroBatch& batch : work.micro_batches) {
+      for (const std::vector<Route>& routes : batch.from)
+        for (const Route& route : routes) {
+          add(route.rank, mine_.rank, work.stage, false);
+          add(mine_.rank, route.rank, work.stage, true);
+        }
+      for (std::size_t i = 0; i < work.to.size(); ++i)
+        for (const Route& route : batch.to[i]) {
+          add(mine_.rank, route.rank, work.to[i].stage, false);
+          add(route.rank, mine_.rank, work.to[i].stage, true);
+        }
+    }
+  return in_build_order(std::move(list));
 }
 
 void Executor::build_stage(const StageWork& work) {
   const plan::LayerRun& run = job_.plan.placement.runs[work.stage];
   teams_.push_back(groups_.get(work.team));
+  if (teams_.back()) teams_.back()->count_as_team();
   data_.push_back(work.computes() ? groups_.get(data_ranks(run, work.slice)) : nullptr);
   const bool sync =
       job_.plan.model.cnn && job_.training.norm == job::NormScope::kSync && work.computes();

@@ -10,8 +10,9 @@ void Executor::run_cut(int passes) {
   const StageWork& work = mine_.stages.front();
   const MicroBatch& batch = work.micro_batches.front();
   // Read once, as the next step would: nothing may come from the host while a graph is taken.
-  if (graph_batches_.find(batch.first_sample) == graph_batches_.end())
-    graph_batches_[batch.first_sample] = read_batch(batch, steps_run_);
+  const std::pair key(batch.first_sample, batch.num_samples);
+  if (graph_batches_.find(key) == graph_batches_.end())
+    graph_batches_[key] = read_batch(batch, steps_run_);
   const Stage& stage = *stages_.front();
   stages_.front()->clock = nullptr;
   stages_.front()->pieces = nullptr;

@@ -11,7 +11,8 @@ namespace {
 using schedule::Pass;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kAhead = 2;  // passes whose inputs are asked for before their turn
+constexpr std::size_t kAhead = 2;       // passes whose inputs are asked for before their turn
+constexpr std::size_t kSendsAhead = 8;  // passes that send, between the host and the device
 
 }  // namespace
 
@@ -53,17 +54,19 @@ void Executor::ask(std::size_t index) {
     const std::vector<Route>& routes = (backward ? batch.to : batch.from)[i];
     const bool all_local = routes.size() == 1 && routes[0].rank == mine_.rank;
     if (all_local) continue;  // take() finds it
-    for (const int layer : links[i].values) {
-      at::Tensor& value = incoming.values[i][layer];
-      value = at::empty(stage.value_shape(layer, batch.num_samples, shape_of),
-                        at::TensorOptions(options_.device).dtype(options_.type));
-      for (const Route& route : in_order(routes, backward))
+    for (const int layer : links[i].values)
+      incoming.values[i][layer] =
+          at::empty(stage.value_shape(layer, batch.num_samples, shape_of),
+                    at::TensorOptions(options_.device).dtype(options_.type));
+    // Samples first, then values, as they are sent: the two ends may divide samples differently.
+    for (const Route& route : in_order(routes, backward))
+      for (const int layer : links[i].values)
         if (route.rank != mine_.rank)
           incoming.handles.push_back(comm_->receive(
-              value.narrow(0, route.first_sample - batch.first_sample, route.num_samples),
+              incoming.values[i].at(layer).narrow(0, route.first_sample - batch.first_sample,
+                                                  route.num_samples),
               route.rank,
               tag_of(backward ? links[i].stage : op.stage, backward, route.first_sample, layer)));
-    }
   }
 }
 
@@ -116,8 +119,8 @@ void Executor::send(const std::map<int, at::Tensor>& values, const StageWork& wo
   // The nearest reader first: it is the next to wait.
   for (std::size_t n = 0; n < links.size(); ++n) {
     const std::size_t i = links.size() - 1 - n;
-    for (const int layer : links[i].values)
-      for (const Route& route : in_order((gradients ? batch.from : batch.to)[i], gradients)) {
+    for (const Route& route : in_order((gradients ? batch.from : batch.to)[i], gradients))
+      for (const int layer : links[i].values) {
         const at::Tensor& value = values.at(layer);
         const at::Tensor part =
             value.narrow(0, route.first_sample - batch.first_sample, route.num_samples)
@@ -130,6 +133,17 @@ void Executor::send(const std::map<int, at::Tensor>& values, const StageWork& wo
           sent_.push_back(comm_->send(part, route.rank, tag));
       }
   }
+  stay_near();
+}
+
+// What is sent is kept until it has gone, which the host sees only if it stays near the device. It
+// waits for passes of this rank alone, of which all that they need was started before.
+void Executor::stay_near() {
+  if (!comm_->waits_on_device()) return;
+  launched_.emplace_back(loss_);
+  if (launched_.size() <= kSendsAhead) return;
+  launched_.front().wait();
+  launched_.pop_front();
 }
 
 bool Executor::is_there(std::size_t index) const {

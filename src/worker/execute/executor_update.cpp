@@ -31,6 +31,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   std::int64_t start_ns = clock_.now();
   for (const Handle& handle : sent_) handle->wait();
   sent_.clear();
+  launched_.clear();
   waits_.pipeline += since(start);
   sum_wide_ties();
   for (auto& state : states_)
@@ -57,7 +58,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   }
   arrived_ = true;
   if (world_) {
-    world_->all_reduce(sums)->wait();
+    world_->all_reduce(sums)->wait_on_host();
     const Pieces::Turn turn(device_pieces(), Pieces::key(2, Pieces::Kind::kNorm));
     sums = sums.to(at::kCPU);
   }
@@ -77,7 +78,17 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
     waits_.gather += state->gather_wait;
     waits_.reduce += state->reduce_wait;
   }
+  add_stream_times();
   result.waits = waits_;
+}
+
+// Where the host does not wait, streams do.
+void Executor::add_stream_times() {
+  const StreamTimes times = comm_->take_stream_times();
+  waits_.tensor += times.held_by(Purpose::kTeam);
+  waits_.pipeline += times.held_by(Purpose::kMessage);
+  waits_.gather += times.held_by(Purpose::kGather);
+  waits_.reduce += times.held_by(Purpose::kReduce);
 }
 
 void Executor::commit(std::int64_t step, double gradient_norm) {

@@ -54,7 +54,7 @@ Links::Links(Comm& comm, const at::Device& device, bool quick)
   world_ = comm.group(everyone);
   at::Tensor all = numbers(comm.num_ranks());
   all[comm.rank()] = host_number();
-  world_->all_reduce(all)->wait();
+  world_->all_reduce(all)->wait_on_host();
   all = all.to(at::kCPU);
   hosts_.assign(all.data_ptr<double>(), all.data_ptr<double>() + all.numel());
 }
@@ -76,14 +76,14 @@ int Links::num_hosts() const {
 void Links::barrier() {
   if (!world_) return;
   at::Tensor one = numbers(1);
-  world_->all_reduce(one)->wait();
+  world_->all_reduce(one)->wait_on_host();
   finish_device(device_);
 }
 
 std::vector<double> Links::mean(const std::vector<double>& values) {
   if (!world_) return values;
   at::Tensor sum = at::tensor(values, at::kDouble).to(device_);
-  world_->all_reduce(sum)->wait();
+  world_->all_reduce(sum)->wait_on_host();
   sum = sum.to(at::kCPU) / comm_->num_ranks();
   return {sum.data_ptr<double>(), sum.data_ptr<double>() + sum.numel()};
 }
@@ -132,7 +132,7 @@ std::vector<profile::RankLink> Links::measure_pairs(const Say& say) {
   barrier();
   if (links.empty()) return links;
   at::Tensor sum = at::tensor(seconds, at::kDouble).to(device_);
-  world_->all_reduce(sum)->wait();
+  world_->all_reduce(sum)->wait_on_host();
   sum = sum.to(at::kCPU);
   const double* at = sum.data_ptr<double>();
   for (profile::RankLink& link : links) {

@@ -124,7 +124,10 @@ std::vector<profile::Preparation> measure_preparation(const job::MeasureJob& job
 
 void measure(const RankOptions& place, const job::MeasureJob& job, job::Reporter& reporter) {
   const at::Device device(job.device);
-  if (job.device == "cuda" && job.comm == "nccl") choose_gpu(place.local_rank);
+  if (job.device == "cuda" && job.comm == "nccl") {
+    choose_gpu(place.local_rank);
+    if (place.num_ranks > 1) prepare_waiting_kernels();
+  }
   use_own_stream(device);
   choose_kernels(device);
   at::set_num_threads(job.threads);

@@ -56,7 +56,7 @@ class Round {
     flat[comm_.rank()] = mine;
     std::vector<Range> ranges;
     for (std::int64_t i = 0; i < comm_.num_ranks(); ++i) ranges.push_back({i, i + 1});
-    group_->all_gather(flat, ranges)->wait();
+    group_->all_gather(flat, ranges)->wait_on_host();
     const at::Tensor host = flat.cpu();
     const auto* values = host.data_ptr<double>();
     return {values, values + comm_.num_ranks()};

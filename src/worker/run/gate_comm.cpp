@@ -17,6 +17,10 @@ class GatePending : public Pending {
     waited_ = true;
     comm_.wait(*real_);
   }
+  void wait_on_host() override {
+    wait();
+    real_->wait_on_host();
+  }
   bool done() override { return real_->done(); }
 
  private:
@@ -30,6 +34,7 @@ class GateGroup : public Group {
   GateGroup(GateComm& comm, std::shared_ptr<Group> real) : comm_(comm), real_(std::move(real)) {}
   const std::vector<int>& ranks() const override { return real_->ranks(); }
   int index() const override { return real_->index(); }
+  void count_as_team() override { real_->count_as_team(); }
   Handle all_reduce(at::Tensor flat, Reduction reduction) override {
     return of(real_->all_reduce(std::move(flat), reduction));
   }

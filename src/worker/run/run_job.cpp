@@ -88,7 +88,10 @@ std::int64_t wall_ns() {
 // This process as the rank: its core or GPU, and the others at the end of a wire.
 std::unique_ptr<Comm> become_rank(const RankOptions& options, const job::Job& job) {
   if (job.machine.pin) pin_to_core(options.local_rank);
-  if (job.machine.device == "cuda" && job.machine.comm == "nccl") choose_gpu(options.local_rank);
+  if (job.machine.device == "cuda" && job.machine.comm == "nccl") {
+    choose_gpu(options.local_rank);
+    if (options.num_ranks > 1) prepare_waiting_kernels();
+  }
   if (job.machine.deterministic) use_deterministic_kernels();
   use_own_stream(at::Device(job.machine.device));
   give_back_large_buffers(job.plan.placement);

@@ -27,6 +27,7 @@ class SwitchGroup : public Group {
 
   const std::vector<int>& ranks() const override { return real_->ranks(); }
   int index() const override { return real_->index(); }
+  void count_as_team() override { real_->count_as_team(); }
 
   Handle all_reduce(at::Tensor flat, Reduction reduction) override {
     if (talks_to_all()) return real_->all_reduce(std::move(flat), reduction);
