@@ -229,9 +229,11 @@ ErrorTable fit_errors(const std::vector<const LeftOutRow*>& rows) {
       if (residual(*row, quantity)) known.push_back(row);
     table.scales[static_cast<std::size_t>(quantity)] = Regression(quantity, known).run();
   }
-  for (const LeftOutRow* row : rows)
+  for (const LeftOutRow* row : rows) {
+    if (!row->failed) table.sources.insert(row->source);
     if (row->step)
       table.features.insert(row->conditions.features.begin(), row->conditions.features.end());
+  }
   table.fits = fit_curve(rows);
   return table;
 }

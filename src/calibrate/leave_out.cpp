@@ -81,6 +81,8 @@ LeftOut leave_out(const cost::StackLibrary& library, const std::vector<Run>& run
   for (const Run& run : runs) all.push_back(&run);
   const cost::StackLibrary whole = fit_all(library, all, options.fit).library;
   tell();
+  // A number that keeps its value where rows are too few must not keep one from the left-out rows.
+  const cost::StackLibrary& start = options.fit.keep_uninformed ? library : whole;
   FitOptions warm = options.fit;
   warm.start_at_priors = false;
   out.libraries.resize(static_cast<std::size_t>(folds));
@@ -88,7 +90,7 @@ LeftOut leave_out(const cost::StackLibrary& library, const std::vector<Run>& run
     std::vector<const Run*> seen;
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (out.fold_of[i] != static_cast<int>(fold)) seen.push_back(&runs[i]);
-    out.libraries[fold] = fit_all(whole, seen, warm).library;
+    out.libraries[fold] = fit_all(start, seen, warm).library;
     tell();
   });
   return out;

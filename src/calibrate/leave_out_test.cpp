@@ -93,6 +93,10 @@ TEST(LeaveOut, WhatOnlyTheLeftOutRowsTellIsUnknownToTheirFit) {
   const LeftOut out = leave_out(library, table.runs, {.fit = {.start_at_priors = false}});
   StackLibrary alone = out.libraries.front();
   EXPECT_EQ(alone.find(kA100, "gemm_efficiency"), nullptr);
+  // Where uninformed numbers are kept, it is the given value.
+  const LeftOut kept =
+      leave_out(library, table.runs, {.fit = {.start_at_priors = false, .keep_uninformed = true}});
+  EXPECT_DOUBLE_EQ(efficiency(kept.libraries.front()), 0.77);
 }
 
 TEST(LeaveOut, AGroupIsAModelOnADeviceInAPrecisionAcrossSets) {

@@ -204,6 +204,7 @@ void ErrorTable::merge(const ErrorTable& other) {
   }
   if (!(fits.spread > 0)) fits = other.fits;
   features.insert(other.features.begin(), other.features.end());
+  sources.insert(other.sources.begin(), other.sources.end());
 }
 
 }  // namespace nereus::cost

@@ -95,6 +95,7 @@ struct ErrorTable {
   std::array<ErrorScale, kNumQuantities> scales;
   FitsCurve fits;
   std::set<std::string, std::less<>> features;  // that some run has
+  std::set<std::string, std::less<>> sources;   // sets of the runs
 
   std::optional<ErrorBand> band(Quantity quantity, const Conditions& conditions) const;
   // On a device with this capacity, in bytes.

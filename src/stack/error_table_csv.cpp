@@ -65,6 +65,7 @@ std::string write_error_table(const ErrorTable& table) {
     for (const std::string& name : table.fits.software) out += line("fits", "failed", name, "");
   }
   for (const std::string& name : table.features) out += line("plan", "feature", name, "");
+  for (const std::string& name : table.sources) out += line("runs", "source", name, "");
   return out;
 }
 
@@ -96,6 +97,8 @@ ErrorTable parse_error_table(std::string_view text, const std::string& file) {
     }
     if (kind == "feature") {
       table.features.insert(name);
+    } else if (kind == "source") {
+      table.sources.insert(name);
     } else if (kind == "failed") {
       table.fits.software.insert(name);
     } else if (kind == "curve" && (name == "center" || name == "spread")) {

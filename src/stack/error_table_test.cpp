@@ -39,6 +39,7 @@ fits,curve,center,0.05,,,
 fits,curve,spread,0.04,,,
 fits,failed,good,,,,
 plan,feature,ZeRO-1,,,,
+runs,source,lab,,,,
 )";
 
 Conditions like_runs() {

@@ -1,5 +1,6 @@
 #include "app/validate/validate_runs.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -20,13 +21,28 @@ using Tables = std::vector<std::shared_ptr<const cost::ErrorTable>>;
 constexpr int kFoldsOfGroups = 10;
 constexpr int kFoldsOfSources = 12;
 
-LeftOut leave_out(LeftOutBy by, const calibrate::RunTable& table, const cost::StackLibrary& library,
+// Whether the built-in numbers were fitted without these runs: none is of a set that they know.
+bool are_new(const calibrate::RunTable& table, const cost::StackLibrary& library) {
+  return library.errors &&
+         std::none_of(table.runs.begin(), table.runs.end(), [&](const calibrate::Run& run) {
+           return library.errors->sources.contains(run.set);
+         });
+}
+
+LeftOut leave_out(LeftOutBy by, const calibrate::RunTable& table, const cost::StackLibrary& given,
                   const ProgressSink& progress) {
   const bool sources = by == LeftOutBy::kSources;
   calibrate::LeaveOutOptions options{.by = by, .folds = sources ? kFoldsOfSources : kFoldsOfGroups};
   // The built-in values, which are near the solution for all rows.
   options.fit.start_at_priors = false;
   options.fit.least_gain = 1e-5;
+  cost::StackLibrary library = given;
+  if (are_new(table, library)) {
+    // They move what others settled, as own runs do in calibrate.
+    options.fit.keep_uninformed = true;
+    for (cost::FreeNumber& number : library.free)
+      if (const double* value = library.find(number.scope, number.parameter)) number.prior = *value;
+  }
   options.on_fit = [&](int done, int total) {
     if (progress)
       progress({sources ? "fits without a source" : "fits without some groups",
@@ -58,6 +74,11 @@ void predict_left_out(const ValidateRequest& request, const calibrate::RunTable&
   } else if (by == LeftOutBy::kGroups && library.errors) {
     for (std::size_t q = 0; q < errors.scales.size(); ++q)
       errors.scales[q].unseen = library.errors->scales[q].unseen;
+  }
+  if (are_new(table, library) && !request.error_table) {
+    // The built-in table knows other groups only.
+    calibrate::add_intervals(answer.validation, library, Tables(table.runs.size(), library.errors));
+    return;
   }
   // A left-out source's errors are already those of a source that no fit has seen: u = 1.
   calibrate::add_intervals(answer.validation, library,
