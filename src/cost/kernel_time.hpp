@@ -150,6 +150,10 @@ struct LayerCost {
 
 double element_bytes(cluster::Precision precision);  // per activation
 
+// A product of matrices whose operands and result are `bytes`, which move at `byte_rate`; no
+// launch.
+double matrix_seconds(const KernelModel& model, double m, double n, double k, double batch,
+                      double rate, double bytes, double byte_rate);
 double gemm_seconds(const KernelModel& model, double m, double n, double k, double batch,
                     double rate);
 LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
