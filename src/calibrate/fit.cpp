@@ -13,8 +13,7 @@ namespace nereus::calibrate {
 
 namespace {
 
-constexpr double kScale = 0.03;        // transition of the loss from quadratic to absolute
-constexpr double kPriorWeight = 0.08;  // of one squared standard deviation, in units of the loss
+constexpr double kScale = 0.03;  // transition of the loss from quadratic to absolute
 
 using cost::FreeNumber;
 using cost::ParameterInfo;
@@ -25,6 +24,7 @@ struct Coordinate {
   FreeNumber number;
   const ParameterInfo* info;
   bool logarithmic;
+  std::vector<FreeNumber> followers;  // move with it
 
   double from_value(double value) const {
     return logarithmic ? std::log(std::max(value, 1e-300)) : value;
@@ -32,6 +32,22 @@ struct Coordinate {
   double to_value(double x) const {
     return std::clamp(logarithmic ? std::exp(x) : x,
                       std::max(info->low, logarithmic ? 1e-12 : info->low), info->high);
+  }
+  // The value of a follower where this number's coordinate is x.
+  double follow(const FreeNumber& follower, double x) const {
+    return to_value(from_value(follower.prior) + x - from_value(number.prior));
+  }
+  void set(StackLibrary& library, double x) const {
+    library.set(number.scope, number.parameter, to_value(x));
+    for (const FreeNumber& follower : followers)
+      library.set(follower.scope, follower.parameter, follow(follower, x));
+  }
+  bool applies(const StackLibrary& library, const Run& run) const {
+    const std::string& device = run.cluster.groups.front().node.device.short_name;
+    const auto in = [&](const FreeNumber& n) {
+      return library.applies(n.scope, device, run.stack, run.site);
+    };
+    return in(number) || std::any_of(followers.begin(), followers.end(), in);
   }
 };
 
@@ -60,7 +76,9 @@ class Problem {
       if (decides_memory(number.parameter) != (target == Target::kMemory)) continue;
       const ParameterInfo* info = cost::find_parameter(number.parameter);
       coordinates_.push_back(
-          {number, info, (number.from_parent || number.prior > 0) && !may_be_zero(*info)});
+          {number, info, (number.from_parent || number.prior > 0) && !may_be_zero(*info), {}});
+      for (const LinkedNumber& link : options.links)
+        if (link.leader == number) coordinates_.back().followers.push_back(link.follower);
     }
     start();
   }
@@ -73,6 +91,7 @@ class Problem {
     double damping = 1e-2;
     int iteration = 0;
     for (; iteration < options_.max_iterations; ++iteration) {
+      if (options_.stop && options_.stop()) break;
       build_normal_equations(residuals);
       bool better = false;
       double gain = 0;
@@ -139,9 +158,7 @@ class Problem {
   }
 
   void apply() {
-    for (std::size_t j = 0; j < coordinates_.size(); ++j)
-      library_.set(coordinates_[j].number.scope, coordinates_[j].number.parameter,
-                   coordinates_[j].to_value(x_[j]));
+    for (std::size_t j = 0; j < coordinates_.size(); ++j) coordinates_[j].set(library_, x_[j]);
   }
 
   void move(const std::vector<double>& step) {
@@ -174,7 +191,7 @@ class Problem {
     }
     for (std::size_t j = 0; j < x_.size(); ++j) {
       const double z = (x_[j] - prior_of(coordinates_[j])) / coordinates_[j].number.spread;
-      sum += kPriorWeight * z * z;
+      sum += options_.prior_weight * z * z;
     }
     return sum;
   }
@@ -188,12 +205,11 @@ class Problem {
       StackLibrary moved = library_;
       double h = c.logarithmic ? relative : relative * std::max(0.1, c.number.spread);
       if (c.to_value(x_[j] + h) == c.to_value(x_[j])) h = -h;  // at its upper bound
-      moved.set(c.number.scope, c.number.parameter, c.to_value(x_[j] + h));
+      c.set(moved, x_[j] + h);
       columns[j].assign(runs_.size(), 0.0);
       for (std::size_t i = 0; i < runs_.size(); ++i) {
         const Run& run = *runs_[i];
-        const std::string& device = run.cluster.groups.front().node.device.short_name;
-        if (!library_.applies(c.number.scope, device, run.stack, run.site)) continue;
+        if (!c.applies(library_, run)) continue;
         columns[j][i] = (residual(moved, run) - base[i]) / h;
       }
     });
@@ -219,8 +235,8 @@ class Problem {
       const int least =
           coordinates_[j].number.from_parent ? std::min(3, options_.min_rows) : options_.min_rows;
       if (rows < least) {
-        // It keeps its prior, which has a source of its own, or its ancestors' value, unless the fit
-        // goes on from values that others settled.
+        // It keeps its prior, which has a source of its own, or its ancestors' value, unless the
+        // fit goes on from values that others settled.
         if (!options_.keep_uninformed && coordinates_[j].number.from_parent)
           library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
         continue;
@@ -249,7 +265,7 @@ class Problem {
     }
     for (std::size_t j = 0; j < n; ++j) {
       const Coordinate& c = coordinates_[j];
-      const double precision = 2 * kPriorWeight / (c.number.spread * c.number.spread);
+      const double precision = 2 * options_.prior_weight / (c.number.spread * c.number.spread);
       const double pull = precision * (x_[j] - prior_of(c));
       normal_[j * n + j] += precision;
       gradient_[j] -= pull;
@@ -315,14 +331,25 @@ class Problem {
           fitted && (number.value <= c.info->low * 1.0001 || number.value >= c.info->high * 0.9999);
       if (fitted) {
         library_.set(c.number.scope, c.number.parameter, number.value);
-        library_.ranges[to_string(c.number.scope) + "." + c.number.parameter] = {
-            number.low, number.high, number.rows};
+        keep_range(number);
       }
       out.numbers.push_back(number);
+      for (const FreeNumber& follower : c.followers) {
+        number.number = follower;
+        number.value = c.follow(follower, x);
+        number.low = c.follow(follower, x - deviation);
+        number.high = c.follow(follower, x + deviation);
+        if (fitted) keep_range(number);
+        out.numbers.push_back(number);
+      }
       if (fitted) ++kept;
     }
     out.library = library_;
     return out;
+  }
+
+  void keep_range(const FittedNumber& n) {
+    library_.ranges[to_string(n.number.scope) + "." + n.number.parameter] = {n.low, n.high, n.rows};
   }
 
   StackLibrary library_;

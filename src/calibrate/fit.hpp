@@ -8,7 +8,8 @@
 // for large errors, so that a few outliers do not distort the fit. The weight w of rows of
 // small sets is larger: sqrt(rows of the largest set / rows of this set), at most 4. Solved by
 // iteratively reweighted Levenberg-Marquardt with numerical derivatives (Marquardt 1963), with each
-// number kept in its physical range.
+// number kept in its physical range. An interrupt (base/interrupt.hpp) ends it with the best so
+// far.
 //
 // The interval of a number is computed from the curvature at the solution (Laplace's
 // approximation): +- 2 standard deviations, cut at the range.
@@ -28,12 +29,25 @@ namespace nereus::calibrate {
 
 enum class Target { kStepTime, kMemory };
 
+// A number that moves with another one: by the same factor (or by the same difference, for numbers
+// that may be zero). So several devices can share one deviation of their software.
+struct LinkedNumber {
+  cost::FreeNumber leader;  // of the library's free numbers
+  cost::FreeNumber follower;
+};
+
+// Of one squared standard deviation from the prior, in units of the loss.
+inline constexpr double kUsualPriorWeight = 0.08;
+
 struct FitOptions {
   int max_iterations = 200;
-  int min_rows = 10;             // a number that affects fewer rows gets its inherited value
-  bool start_at_priors = true;   // false: at the library's values
-  bool keep_uninformed = false;  // numbers with fewer rows keep the library's value
-  double least_gain = 1e-7;      // of the objective in one iteration, relative; less is the end
+  int min_rows = 10;                        // a number that affects fewer rows keeps its prior
+  bool start_at_priors = true;              // false: at the library's values
+  bool keep_uninformed = false;             // numbers with fewer rows keep the library's value
+  double prior_weight = kUsualPriorWeight;  // lambda
+  double least_gain = 1e-7;  // of the objective in one iteration, relative; less is the end
+  std::vector<LinkedNumber> links;
+  std::function<bool()> stop;                     // may be empty
   std::function<void(int, double)> on_iteration;  // iteration, objective
 };
 

@@ -320,6 +320,14 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
       if (!entry.inherits.empty()) out += fmt::format("inherits = {}\n", quoted(entry.inherits));
       if (!entry.description.empty())
         out += fmt::format("description = {}\n", quoted(entry.description));
+      // The only option that calibrate decides.
+      if (const auto parent = library.stacks.find(entry.inherits);
+          parent != library.stacks.end() &&
+          parent->second.options.memory_report != entry.options.memory_report)
+        out += fmt::format("memory_report = \"{}\"\n",
+                           entry.options.memory_report == MemoryReport::kFirstRankAllocated
+                               ? "first-rank-allocated"
+                               : "worst-rank-reserved");
       settings = &entry.settings;
     } else if (scope.kind == Scope::Kind::kDevice) {
       settings = &library.devices.find(scope.name)->second;

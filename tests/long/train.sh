@@ -39,7 +39,8 @@ check "event files" test -s tb/*tfevents*
 "$nereus" train "${small[@]}" --pp 2 --steps 5 --record runs.csv >out.txt 2>err.txt
 check "two rows of runs" test "$(wc -l <runs.csv)" -eq 3
 check "validate reads them" bash -c "'$nereus' validate runs.csv --format json | python3 -c 'import json, sys; assert json.load(sys.stdin)[\"used\"] == 2'"
-check "calibrate fits them" bash -c "'$nereus' calibrate runs.csv --as here -o here.toml >/dev/null && grep -q gemm_efficiency_32bit here.toml"
+# Two rows may not be enough to beat what is known: then the file has the parent's numbers.
+check "calibrate reads them" bash -c "'$nereus' calibrate runs.csv --as here -o here.toml >/dev/null && grep -q '^inherits' here.toml"
 check "a picture of the losses" grep -q "mean of\|loss" loss.svg
 "$nereus" train "${small[@]}" --pp 2 --schedule gpipe --steps 5 --record runs.csv >out.txt 2>err.txt
 check "no column for GPipe: exit 2" test $? -eq 2
