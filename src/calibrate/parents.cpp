@@ -116,7 +116,6 @@ void add_stack(StackLibrary& library, const std::string& name, const std::string
   entry.settings.clear();
   entry.variants.clear();
   entry.releases.clear();
-  entry.expected = {};
   const cost::Scope scope{cost::Scope::Kind::kStack, name};
   library.stacks[name] = entry;
   for (const cost::ParameterInfo& info : cost::parameter_table()) {
