@@ -65,7 +65,8 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
       if (!lost) lost = failure;
     }
   if (lost) std::rethrow_exception(lost);
-  // Values that skip stages go another way with NCCL (Routing::kThrough), so only that way is checked.
+  // Values that skip stages go another way with NCCL (Routing::kThrough), so only that way is
+  // checked.
   if (job.machine.comm == "nccl" || job.plan.model.transformer) book.check();
   return outcome;
 }

@@ -126,6 +126,23 @@ TEST_F(WatchdogTest, WhatAnotherRankFoundOrConnectionsReportEndsAWaitAtOnce) {
   EXPECT_NE(std::string(error().what()).find("remote process exited"), std::string::npos);
 }
 
+// The host may be held up before it waits for what it has started.
+TEST_F(WatchdogTest, AnOperationThatNothingWaitsForYetIsEndedToo) {
+  const auto done = std::make_shared<FakeWait>("receive of tag 1 from rank 1", 1);
+  const auto begun = std::make_shared<FakeWait>("receive of tag 2 from rank 1", 1);
+  done->done = true;
+  watchdog.begin(&stream, done);
+  {
+    const std::lock_guard lock(mutex);
+    connections = "remote process exited";
+  }
+  EXPECT_FALSE(fails_within(kTimeout / 3));
+  watchdog.begin(&stream, begun);
+  ASSERT_TRUE(fails_within(5s));
+  EXPECT_NE(std::string(error().what()).find("receive of tag 2"), std::string::npos);
+  EXPECT_EQ(num_aborts, 1);
+}
+
 TEST_F(WatchdogTest, ToldToEndItThrowsAtOnce) {
   const auto wait = add("receive of tag 3 from rank 1", &stream);
   wait->reached = true;
