@@ -354,7 +354,7 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
 
 std::string default_stack(const model::Model& model, const cluster::Device& device) {
   if (model.table_layer() >= 0) return "recommender";
-  if (model.cnn) return "pytorch";
+  if (model.cnn) return "pytorch-nvidia";
   const std::shared_ptr<const ErrorTable>& errors = builtin_stacks().errors;
   return errors && errors->has("nemo", family_of(device.short_name)) ? "nemo" : "megatron";
 }
