@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "app/plan/plan_verb.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
 #include "search/regular/keep.hpp"
@@ -66,8 +67,12 @@ std::optional<Contest> contest(const PredictAnswer& answer) {
   if (!plan.degrees || !plan.cluster.uniform()) return std::nullopt;
   const Degrees& own = *plan.degrees;
   const search::Choices choices = space_of(own);
-  const search::SearchResult found =
-      search::search(plan.model, {plan.cluster}, plan.basis, choices, {.top = 2});
+  // A plan that fits as surely as those that `plan` returns is compared with such plans alone.
+  const double room = headroom_for({plan.model, plan.cluster, plan.basis}, kFitsByDefault);
+  const cost::Memory& memory = answer.prediction.memory;
+  const double headroom = memory.total <= (1 - room) * memory.capacity ? room : 0;
+  const search::SearchResult found = search::search(plan.model, {plan.cluster}, plan.basis, choices,
+                                                    {.top = 2, .headroom = headroom});
   Contest result;
   result.space = found.space;
   result.best_step = answer.prediction.step;
@@ -91,8 +96,8 @@ std::optional<Contest> contest(const PredictAnswer& answer) {
   for (const Change& change : hardware_changes(plan.cluster)) {
     cluster::Cluster changed = plan.cluster;
     change.apply(changed);
-    const search::SearchResult then =
-        search::search(plan.model, {changed}, plan.basis, choices, {.top = 1});
+    const search::SearchResult then = search::search(plan.model, {changed}, plan.basis, choices,
+                                                     {.top = 1, .headroom = headroom});
     if (then.plans.empty()) continue;
     const cost::Prediction same = cost::Predictor(plan.model, changed, plan.basis, 1).predict(own);
     result.gains.push_back(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/plan/plan_verb.hpp"
 #include "base/format.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
@@ -237,8 +238,13 @@ std::optional<Change> best_change(const ResolvedPlan& plan, const Degrees& degre
   options.top = 1;
   options.accept = [&](const Degrees& d) { return can_express(engine, plan, d, facts); };
   narrow(choices, engine);
-  const search::SearchResult found =
+  options.headroom = headroom_for({plan.model, plan.cluster, plan.basis}, kFitsByDefault);
+  search::SearchResult found =
       search::search(plan.model, {plan.cluster}, plan.basis, choices, options);
+  if (found.plans.empty() && options.headroom > 0) {
+    options.headroom = 0;
+    found = search::search(plan.model, {plan.cluster}, plan.basis, choices, options);
+  }
   const std::optional<exporting::Bundle> before = try_export(plan, degrees, engine, facts);
   for (const search::Candidate& candidate : found.plans) {
     const cost::Prediction& p = candidate.prediction;

@@ -75,12 +75,6 @@ void take_choices(const PlanRequest& request, PlanAnswer& answer) {
                       {}, fmt::format("at most {}", format_count(plan::kMostSamples)));
 }
 
-namespace {
-
-constexpr double kLikely = 0.5;  // less likely plans are not worth a mention
-
-// The share of device memory to leave free, so that a plan fits with this probability; 0 if nothing
-// is known. It is the same for all plans, so the search stays exact.
 double headroom_for(const Inputs& inputs, double probability) {
   const std::shared_ptr<const cost::ErrorTable>& errors = inputs.basis.stack.errors;
   const std::optional<cost::Conditions> conditions =
@@ -88,6 +82,10 @@ double headroom_for(const Inputs& inputs, double probability) {
   if (!errors || !conditions) return 0;
   return errors->headroom_for(*conditions, probability).value_or(0);
 }
+
+namespace {
+
+constexpr double kLikely = 0.5;  // less likely plans are not worth a mention
 
 PlanAnswer plan_once(const PlanRequest& given, const ProgressSink& progress) {
   PlanAnswer answer;

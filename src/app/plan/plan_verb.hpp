@@ -78,6 +78,10 @@ struct PlanAnswer {
   std::vector<Lift> lifts;
 };
 
+// The share of device memory to leave free, so that a plan fits with this probability; 0 if nothing
+// is known. It is the same for all plans of these inputs, so a search with it stays exact.
+double headroom_for(const Inputs& inputs, double probability);
+
 PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress = {});
 
 // Converts the plan to its file form.
