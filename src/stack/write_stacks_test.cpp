@@ -34,9 +34,11 @@ TEST(WriteStacks, ComesBackWithTheSameNumbers) {
   StackLibrary moved = before;
   double factor = 1.000123456;
   for (const FreeNumber& number : moved.free) {
-    moved.set(number.scope, number.parameter, number.prior * factor);
-    moved.ranges[to_string(number.scope) + "." + number.parameter] = {
-        number.prior * 0.987654321, number.prior * 1.0123456789, 17};
+    const double prior =
+        number.from_parent ? before.inherited(number.scope, number.parameter) : number.prior;
+    moved.set(number.scope, number.parameter, prior * factor);
+    moved.ranges[to_string(number.scope) + "." + number.parameter] = {prior * 0.987654321,
+                                                                      prior * 1.0123456789, 17};
     factor -= 1e-5;
   }
   const std::string text = write_stacks(moved, all_scopes(moved), "# fitted\n");

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 struct FakeWait : Watched {
-  FakeWait(std::string name, int peer) : name(std::move(name)), peer(peer) {}
+  FakeWait(std::string what, int from) : name(std::move(what)), peer(from) {}
   bool is_reached() override { return reached; }
   bool is_done() override { return done; }
   void settle() override { ++num_settled; }
@@ -34,9 +34,9 @@ class WatchdogTest : public ::testing::Test {
   static std::unique_ptr<Liveness> make_other() {
     return std::make_unique<Liveness>(1, 2, "127.0.0.1", kTimeout);
   }
-  std::shared_ptr<FakeWait> add(const std::string& name, const void* stream) {
+  std::shared_ptr<FakeWait> add(const std::string& name, const void* own_stream) {
     auto wait = std::make_shared<FakeWait>(name, 1);
-    watchdog.add(stream, wait);
+    watchdog.add(own_stream, wait);
     return wait;
   }
   bool fails_within(std::chrono::milliseconds longest) {
