@@ -235,10 +235,13 @@ class Problem {
       const int least =
           coordinates_[j].number.from_parent ? std::min(3, options_.min_rows) : options_.min_rows;
       if (rows < least) {
-        // It keeps its prior, which has a source of its own, or its ancestors' value, unless the
-        // fit goes on from values that others settled.
-        if (!options_.keep_uninformed && coordinates_[j].number.from_parent)
-          library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
+        // It gets its prior, which has a source of its own, or its ancestors' value, unless the fit
+        // goes on from values that others settled.
+        const FreeNumber& number = coordinates_[j].number;
+        if (!options_.keep_uninformed && number.from_parent)
+          library_.unset(number.scope, number.parameter);
+        else if (!options_.keep_uninformed)
+          coordinates_[j].set(library_, coordinates_[j].from_value(number.prior));
         continue;
       }
       kept.push_back(coordinates_[j]);

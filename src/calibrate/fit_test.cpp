@@ -223,7 +223,7 @@ gemm_efficiency = { prior = 0.65, spread = 2 }
   EXPECT_FALSE(number_of(few, h100).fitted);
   EXPECT_GE(number_of(few, h100).rows, 1);
   EXPECT_LE(number_of(few, h100).rows, 6);
-  EXPECT_EQ(number_of(few, h100).value, cost::Parameters{}.gemm_efficiency);  // inherited
+  EXPECT_DOUBLE_EQ(number_of(few, h100).value, 0.70);  // its prior
   EXPECT_FALSE(number_of(few, v100).fitted);
   EXPECT_EQ(number_of(few, v100).rows, 0);
   EXPECT_TRUE(number_of(few, kA100).fitted);
@@ -309,16 +309,16 @@ TEST(Fit, IsTheSameAtAnyThreadCount) {
     EXPECT_EQ(many.numbers[i].value, single.numbers[i].value);
 }
 
-TEST(Fit, WithoutFreeNumbersOrRowsChangesNothing) {
+TEST(Fit, WithoutFreeNumbersChangesNothingAndWithoutRowsGivesThePriors) {
   const StackLibrary fixed = make_library("[stack.generic]\n");
   RunTable table = make_runs(grid(), fixed, "generic");
   EXPECT_TRUE(fit(fixed, pointers(table), Target::kStepTime).numbers.empty());
   const StackLibrary free = make_library(kFree);
   for (const FittedNumber& number : fit(free, {}, Target::kStepTime).numbers) {
     EXPECT_FALSE(number.fitted);
-    EXPECT_EQ(value_of(free, number.number.scope, number.number.parameter.c_str()),
-              value_of(fit(free, {}, Target::kStepTime).library, number.number.scope,
-                       number.number.parameter.c_str()));
+    EXPECT_DOUBLE_EQ(number.number.prior,
+                     value_of(fit(free, {}, Target::kStepTime).library, number.number.scope,
+                              number.number.parameter.c_str()));
   }
 }
 
