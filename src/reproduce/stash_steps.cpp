@@ -15,7 +15,7 @@ namespace nereus::app {
 
 namespace {
 
-constexpr const char* kStack = "generic";
+constexpr const char* kStack = "pytorch";
 constexpr double kPcie3 = 15.75e9;  // x16, one way
 
 // "p2.8xlarge_2" is two of them; the label p3.24xlarge was a p3dn.24xlarge.

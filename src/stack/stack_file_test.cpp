@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cmath>
 
 #include "base/error.hpp"
@@ -74,10 +76,14 @@ TEST(BuiltinStacks, EveryParentVariantAndSiteExists) {
   EXPECT_EQ(library.site_of_set("somebody's"), "");
 }
 
-// The bound: about 60 fitted numbers over all stacks and devices.
+// About 60 numbers for decoders, and 25 for CNNs, BERT, DLRM and TPUs.
 TEST(BuiltinStacks, LeaveFewNumbersToFit) {
   const std::vector<FreeNumber>& free = builtin_stacks().free;
-  EXPECT_LE(free.size(), 70u);
+  // Those that inherit their prior are shrunk toward it: they weigh less than a number each.
+  const auto own = std::count_if(free.begin(), free.end(),
+                                 [](const FreeNumber& number) { return !number.from_parent; });
+  EXPECT_LE(own, 90);
+  EXPECT_LE(free.size(), 135u);
   EXPECT_GE(free.size(), 20u);
   for (const FreeNumber& number : free) {
     const ParameterInfo* info = find_parameter(number.parameter);
@@ -199,7 +205,7 @@ memory_fixed = "2 TB"
 kernel_gap = { value = "1 us", hgih = "2 us" }
 [stack.mine.fit]
 gemm_depht = { prior = 100 }
-data_overlap = { spread = 0.5 }
+data_overlap = { prior = "half" }
 [site.s]
 network = 12
 [nonsense]
@@ -224,7 +230,7 @@ network = 12
   EXPECT_EQ(found[13], "stack.range");
   EXPECT_EQ(found[14], "spec.unknown-key");
   EXPECT_EQ(found[16], "stack.unknown-parameter");
-  EXPECT_TRUE(found.count(17)) << "a prior is missing";
+  EXPECT_TRUE(found.count(17)) << "a prior that is no number";
   EXPECT_EQ(found[19], "spec.missing-unit");
   EXPECT_EQ(found[20], "spec.unknown-key");
   EXPECT_THAT(codes_of(errors), Contains("stack.unknown-parameter").Times(2));

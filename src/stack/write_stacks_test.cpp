@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "stack/stack_testing.hpp"
@@ -37,8 +38,9 @@ TEST(WriteStacks, ComesBackWithTheSameNumbers) {
     const double prior =
         number.from_parent ? before.inherited(number.scope, number.parameter) : number.prior;
     moved.set(number.scope, number.parameter, prior * factor);
-    moved.ranges[to_string(number.scope) + "." + number.parameter] = {prior * 0.987654321,
-                                                                      prior * 1.0123456789, 17};
+    const ParameterInfo* info = find_parameter(number.parameter);
+    moved.ranges[to_string(number.scope) + "." + number.parameter] = {
+        std::max(info->low, prior * 0.987654321), std::min(info->high, prior * 1.0123456789), 17};
     factor -= 1e-5;
   }
   const std::string text = write_stacks(moved, all_scopes(moved), "# fitted\n");
