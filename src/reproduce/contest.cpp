@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "app/plan/plan_verb.hpp"
+#include "app/predict/headroom.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
 #include "search/regular/keep.hpp"

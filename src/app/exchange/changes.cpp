@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "app/plan/plan_verb.hpp"
+#include "app/predict/headroom.hpp"
 #include "base/format.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"

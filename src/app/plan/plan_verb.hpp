@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "app/predict/headroom.hpp"
 #include "app/predict/predict_plan.hpp"
 #include "app/progress.hpp"
 #include "export/bundle.hpp"
@@ -21,8 +22,6 @@
 #include "search/regular/regular_search.hpp"
 
 namespace nereus::app {
-
-inline constexpr double kFitsByDefault = 0.95;  // probability of fitting into memory
 
 struct PlanRequest {
   ModelRequest model;
@@ -77,10 +76,6 @@ struct PlanAnswer {
   std::string binding;  // the constraint, with its numbers
   std::vector<Lift> lifts;
 };
-
-// The share of device memory to leave free, so that a plan fits with this probability; 0 if nothing
-// is known. It is the same for all plans of these inputs, so a search with it stays exact.
-double headroom_for(const Inputs& inputs, double probability);
 
 PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress = {});
 
