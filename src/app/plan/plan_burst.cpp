@@ -125,6 +125,19 @@ class BurstPlanner {
       out.push_back(problem(batch, ranks, counts));
       out.back().is_some = counts.back() != all[counts.size() - 1];
     }
+    // With few counts the search finds other plans: where all-reduces overlap, sometimes better
+    // ones.
+    if (!options_.powers_of_two) {
+      const std::vector<int> powers = burst::powers_of_two(batch, num_ranks_);
+      for (int ranks = num_ranks_; ranks >= std::min(domain, num_ranks_); ranks /= 2) {
+        std::vector<int> counts;
+        for (const int count : powers)
+          if (count <= ranks && std::binary_search(all.begin(), all.end(), count))
+            counts.push_back(count);
+        out.push_back(problem(batch, ranks, counts));
+        out.back().is_part = true;
+      }
+    }
     return out;
   }
 

@@ -191,9 +191,10 @@ Front solve(const std::vector<Overlapped>& problems) {
   const double least_memory = out.least_memory;
   double bound = bound_of(out);
   for (std::size_t i = 1; i < fronts.size(); ++i) {
-    if (problems[i].is_some)
+    const bool bounds = !problems[i].is_part;
+    if (bounds && problems[i].is_some)
       bound = 0;
-    else if (!fronts[i].plans.empty())
+    else if (bounds && !fronts[i].plans.empty())
       bound = std::min(bound, bound_of(fronts[i]));
     fronts[i].notes.clear();  // the first's
     renumber(fronts[i], problems[i].problem.counts, problems.front().problem.counts);

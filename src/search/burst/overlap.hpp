@@ -42,6 +42,8 @@ struct Overlapped {
   std::vector<double> exposed;  // exposed share of all-reduces in `problem`, by candidate
   std::vector<std::vector<double>> sums, hiding;  // seconds, by block and candidate
   bool is_some = false;  // some counts are left out, so its bounds do not hold for all plans
+  // All its plans are plans of the problems before it, whose bounds hold: it only helps to find.
+  bool is_part = false;
 };
 
 Overlapped make_overlapped(const std::vector<BlockCosts>& blocks, const std::vector<Edge>& edges,
