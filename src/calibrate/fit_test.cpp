@@ -189,7 +189,7 @@ TEST(Fit, NumbersStayInTheirPhysicalRange) {
 // 72 rows of A100 and six of H100.
 RunTable mostly_a100(const StackLibrary& library) {
   std::vector<Row> rows = grid();
-  for (int i = 0; i < 6; ++i) {
+  for (std::size_t i = 0; i < 6; ++i) {
     rows.push_back(rows[12 * i]);
     rows.back().gpu = "H100";
   }

@@ -216,7 +216,7 @@ TEST(Chakra, TensorCollectivesAreMegatrons) {
     if (node.type != 7) continue;
     EXPECT_EQ(node.numbers.at("comm_type"), 0u);
     if (node.texts.at("pg_name") == std::to_string(step.groups.id(GroupKind::kTensor, 5))) {
-      blocks += node.numbers.at("comm_size") == 2 * 128 * 256 * 2u ? 1 : 0;
+      blocks += node.numbers.at("comm_size") == std::uint64_t{2} * 128 * 256 * 2 ? 1 : 0;
     } else {
       EXPECT_EQ(node.texts.at("pg_name"), std::to_string(step.groups.id(GroupKind::kCopies, 5)));
       ++gradients;
@@ -257,16 +257,16 @@ TEST(Work, TablesExchangeIndicesVectorsAndCopies) {
     EXPECT_EQ(list[0].bytes, bytes);
   };
   const LayerWork whole = tables_of(plan::TableSplit::kTable);
-  expect(whole.before_forward, CommType::kAllToAll, 4 * 2 * 3 * 8);
-  expect(whole.after_forward, CommType::kAllToAll, 2 * 4 * 8 * 2);
-  expect(whole.before_backward, CommType::kAllToAll, 2 * 4 * 8 * 2);
+  expect(whole.before_forward, CommType::kAllToAll, std::int64_t{4} * 2 * 3 * 8);
+  expect(whole.after_forward, CommType::kAllToAll, std::int64_t{2} * 4 * 8 * 2);
+  expect(whole.before_backward, CommType::kAllToAll, std::int64_t{2} * 4 * 8 * 2);
   const LayerWork rows = tables_of(plan::TableSplit::kRow);
-  expect(rows.before_forward, CommType::kAllToAll, 4 * 2 * 3 * 8);
-  expect(rows.after_forward, CommType::kReduceScatter, 2 * 4 * 2 * 8 * 2);
-  expect(rows.before_backward, CommType::kAllGather, 4 * 2 * 8 * 2);
+  expect(rows.before_forward, CommType::kAllToAll, std::int64_t{4} * 2 * 3 * 8);
+  expect(rows.after_forward, CommType::kReduceScatter, std::int64_t{2} * 4 * 2 * 8 * 2);
+  expect(rows.before_backward, CommType::kAllGather, std::int64_t{4} * 2 * 8 * 2);
   const LayerWork columns = tables_of(plan::TableSplit::kColumn);
-  expect(columns.before_forward, CommType::kAllGather, 4 * 2 * 3 * 8);
-  expect(columns.after_forward, CommType::kAllToAll, 2 * 4 * 2 * 4 * 2);
+  expect(columns.before_forward, CommType::kAllGather, std::int64_t{4} * 2 * 3 * 8);
+  expect(columns.after_forward, CommType::kAllToAll, std::int64_t{2} * 4 * 2 * 4 * 2);
   // Eight samples of a group look 24 rows of one table up, hardly any twice: an index and 32 bytes.
   ASSERT_EQ(whole.reduce.size(), 1U);
   EXPECT_EQ(whole.reduce[0].group, GroupKind::kExpertCopies);
