@@ -81,6 +81,7 @@ network_latency = "30 us"
 network_kind = "other"
 device = { name = "core", memory = "8 GiB", memory_bandwidth = "10 GB/s", peak = { fp32 = "80 GFLOP/s" } }
 EOF
+grep -E '^(set|bigscience),' "$root/data/published/runs.csv" >own.csv
 calls() { # a line of arguments each on stdin; all are made, 0 and 3 are good ends
   local line status wrong=0
   while read -r line; do
@@ -103,6 +104,10 @@ plan --model gpt3-6.7b --cluster 1xp4d.24xlarge+2xg5.48xlarge --global-batch 62 
 plan --burst --model gpt2 --cluster 1xdgx-h100 --global-batch 16
 plan --model llama3-8b --cluster 1xdgx-h100 --global-batch 64 -o best.plan
 export best.plan --to torchtitan -o launch
+calibrate own.csv --folds 0
+predict --model dlrm --cluster 1xdgx-a100-80 --ep 8 --table-split row
+plan --model gpt2 --cluster 1xdgx-h100 --global-batch 64 --state-types gradients=bf16,gathered=bf16
+predict --model gpt2 --cluster 1xdgx-h100 --state-types gathered=bf16
 validate --rows --plans "$root/data/published/repeats.csv"
 validate --collectives "$root/data/collectives/nccl_a100.csv" --rows
 validate --collectives "$root/data/collectives/astrasim_scaling.csv" --compat astra-sim --rows
