@@ -81,6 +81,9 @@ network_latency = "30 us"
 network_kind = "other"
 device = { name = "core", memory = "8 GiB", memory_bandwidth = "10 GB/s", peak = { fp32 = "80 GFLOP/s" } }
 EOF
+echo 'torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024' \
+  '--max-position-embeddings 1024 --micro-batch-size 4 --global-batch-size 64 --bf16 --use-distributed-optimizer' \
+  '--grad-reduce-in-bf16' >lean.sh
 grep -E '^(set|bigscience),' "$root/data/published/runs.csv" >own.csv
 calls() { # a line of arguments each on stdin; all are made, 0 and 3 are good ends
   local line status wrong=0
@@ -105,7 +108,10 @@ plan --burst --model gpt2 --cluster 1xdgx-h100 --global-batch 16
 plan --model llama3-8b --cluster 1xdgx-h100 --global-batch 64 -o best.plan
 export best.plan --to torchtitan -o launch
 calibrate own.csv --folds 0
-predict --model dlrm --cluster 1xdgx-a100-80 --ep 8 --table-split row
+explain --model dlrm --cluster 1xdgx-a100-80 --ep 8 --table-split row --global-batch 65536
+plan --model dlrm-dcnv2 --cluster 1xdgx-a100-80 --global-batch 65536 --table-split row,column --ep 8
+simulate --model dlrm --cluster 1xdgx-a100-80 --ep 8 --table-split row --global-batch 65536
+import lean.sh --cluster 1xdgx-h100
 plan --model gpt2 --cluster 1xdgx-h100 --global-batch 64 --state-types gradients=bf16,gathered=bf16
 predict --model gpt2 --cluster 1xdgx-h100 --state-types gathered=bf16
 validate --rows --plans "$root/data/published/repeats.csv"
