@@ -38,11 +38,12 @@
 // (StackOptions::host_update; Ren 2021, ZeRO-Offload; Megatron-LM --optimizer-cpu-offload):
 //   host = touched * devices per node / host_update_rate, for the offloaded parameters
 // whose gradients cross the host link one way and whose weights the other; from drives, their state
-// as well. The rate is that of Ren 2021, table 4: 10 billion parameters in 2.57 s on the two Xeons
-// of a DGX-2, which is 117 GB/s of its 256 GB/s of memory bandwidth. Otherwise (expanded memory, or
-// without host_update) the state streams through the device while the optimizer runs. Host, link,
-// and the device's update of all of its parameters: the longest counts. The device has less to do
-// when the host updates, but searches rely on it that more offloading never makes a step shorter.
+// as well. The rate is cited from Ren 2021, table 4, not re-read: 10 billion parameters in 2.57 s
+// on the two Xeons of a DGX-2, which is 117 GB/s of its 256 GB/s of memory bandwidth. Otherwise
+// (expanded memory, or without host_update) the state streams through the device while the
+// optimizer runs. Host, link, and the device's update of all of its parameters: the longest counts.
+// The device has less to do when the host updates, but searches rely on it that more offloading
+// never makes a step shorter.
 //
 //   const Division data = divide(machine, d.dp * d.cp, d.tp, pieces);
 //   double comm = reduce_seconds(data, parameters, options);
